@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * How a requester recovers: its retry budgets, how long it waits for an
+ * acknowledgment, how much it keeps in flight, where in a message it resumes.
+ * Time comes in as a parameter, in nanoseconds; nothing here reads a clock.
+ */
+#ifndef RXE_PROTO_RECOVERY_H
+#define RXE_PROTO_RECOVERY_H
+
+#include "types.h"
+
+/* Value of rnr_retry that means for ever */
+#define RNR_RETRY_INFINITE	7
+
+/* Bounds of the adaptive retransmission timer */
+#define RTO_MIN_NSEC		1000000ull	/* scheduling noise is below this */
+#define RTO_INITIAL_NSEC	20000000ull	/* before the first sample */
+
+/* A send window never shrinks below this many packets (unless its maximum is less) */
+#define WINDOW_FLOOR		16
+
+/**
+ * struct retry_state - retry budgets of a QP
+ * @retry_cnt: QP attribute, 0 to 7, always finite
+ * @retries_left: timeouts and sequence NAKs it may still answer
+ * @rnr_retry: QP attribute, 0 to 6; 7 is infinite
+ * @rnr_left: RNR NAKs it may still answer
+ */
+struct retry_state {
+	u8 retry_cnt;
+	u8 retries_left;
+	u8 rnr_retry;
+	u8 rnr_left;
+};
+
+/**
+ * struct rto_state - adaptive retransmission timer
+ * @srtt_ns: smoothed round trip; 0 before the first sample
+ * @rttvar_ns: its mean deviation
+ * @base_ns: what the QP's timeout attribute means; 0 waits for ever
+ * @waited_ns: time waited in vain since progress or since the last retry that
+ *	was charged
+ * @backoff: expiries in a row, each doubles the wait
+ */
+struct rto_state {
+	u64 srtt_ns;
+	u64 rttvar_ns;
+	u64 base_ns;
+	u64 waited_ns;
+	u8 backoff;
+};
+
+/**
+ * struct send_window - packets that may be in flight
+ * @cur: the limit now
+ * @max: the limit without losses
+ * @acked: packets acknowledged since the limit last grew
+ */
+struct send_window {
+	u32 cur;
+	u32 max;
+	u32 acked;
+};
+
+void retry_init(struct retry_state *r, u8 retry_cnt, u8 rnr_retry);
+bool retry_take(struct retry_state *r);
+bool retry_take_rnr(struct retry_state *r);
+void retry_progress(struct retry_state *r);
+
+void rto_init(struct rto_state *s, u8 timeout);
+void rto_sample(struct rto_state *s, u64 rtt_ns);
+u64 rto_get(const struct rto_state *s);
+bool rto_backoff(struct rto_state *s);
+void rto_progress(struct rto_state *s);
+
+void window_init(struct send_window *w, u32 max);
+void window_acked(struct send_window *w, u32 packets);
+void window_loss(struct send_window *w);
+
+u64 psn_offset(u32 first_psn, u32 psn, u32 pmtu);
+u16 udp_sport(u32 flow_label, u32 lqpn, u32 rqpn);
+
+#endif /* RXE_PROTO_RECOVERY_H */
