@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The front door for people. What is built and how is in Kbuild.
+#
+#   make [KDIR=/any/configured/kernel/tree]   build rdma_rxe.ko here
+#   make install                              into the modules of that kernel
+#   make dkms-install                         for this and every later kernel
+#   make check                                the checks of the source itself
+#   make clean
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+
+# the directory of this Makefile, whatever the caller's is
+HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+
+NAME    := $(shell sed -n 's/^PACKAGE_NAME="\(.*\)"$$/\1/p' $(HERE)/dkms.conf)
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"$$/\1/p' $(HERE)/dkms.conf)
+
+# what a DKMS source tree is made of
+SOURCES := Kbuild Makefile dkms.conf compat drivers
+
+kbuild = $(MAKE) -C $(KDIR) M=$(HERE)
+
+.PHONY: all install dkms-install check clean kdir
+
+all: kdir
+	+$(kbuild) modules
+
+install: kdir
+	+$(kbuild) INSTALL_MOD_DIR=updates modules_install
+
+dkms-install:
+	@command -v dkms > /dev/null || { \
+		echo "make: dkms is not installed. On Debian and Ubuntu: apt install dkms" >&2; \
+		exit 1; }
+	rm -rf $(DESTDIR)/usr/src/$(NAME)-$(VERSION)
+	mkdir -p $(DESTDIR)/usr/src/$(NAME)-$(VERSION)
+	cd $(HERE) && cp -R $(SOURCES) $(DESTDIR)/usr/src/$(NAME)-$(VERSION)/
+	rm -rf $(DESTDIR)/usr/src/$(NAME)-$(VERSION)/compat/generated
+	find $(DESTDIR)/usr/src/$(NAME)-$(VERSION) \( -name '*.o' -o -name '.*.cmd' \) \
+		-exec rm -f {} +
+	dkms install $(NAME)/$(VERSION)
+
+check:
+	$(HERE)/scripts/check-code
+
+clean: kdir
+	+$(kbuild) clean
+
+# Say what is wrong with a KDIR before Kbuild says it in its own words.
+kdir:
+	@if [ ! -e "$(KDIR)" ]; then \
+		echo "make: KDIR=$(KDIR) does not exist." >&2; \
+		echo "  Install the headers of the running kernel" >&2; \
+		echo "  (Debian: apt install linux-headers-$$(uname -r))," >&2; \
+		echo "  or name a configured kernel tree: make KDIR=/path/to/linux" >&2; \
+		exit 1; \
+	elif [ ! -f "$(KDIR)/Makefile" ]; then \
+		echo "make: KDIR=$(KDIR) is not a kernel tree (it has no Makefile)." >&2; \
+		exit 1; \
+	elif [ ! -f "$(KDIR)/include/config/auto.conf" ]; then \
+		echo "make: KDIR=$(KDIR) is not a configured kernel tree" >&2; \
+		echo "  (include/config/auto.conf is missing). Configure and build it first:" >&2; \
+		echo "  make -C $(KDIR) olddefconfig && make -C $(KDIR) modules" >&2; \
+		exit 1; \
+	fi

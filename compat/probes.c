@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Every question asked of a kernel tree.
+ *
+ * probe.sh compiles this file once and reads the answers from the error lines;
+ * README.md says how to add a question. The answer to NAME is RXE_HAVE_NAME, 0
+ * or 1, in the generated rxe_features.h, which only compat/ may look at.
+ *
+ * Four kinds of question:
+ *   Header: NAME PATH     is there a header of that name?
+ *   Export: NAME SYMBOL   is the symbol in Module.symvers?
+ *   probe:NAME            does the block compile?
+ *   require:NAME          if the block does not compile, the build stops
+ *
+ * A probe asks about one API, never about a kernel generation: distributions
+ * mix them. Each says the kernel version that made it necessary, so that
+ * raising the floor means deleting probes. "yes" is always the newest form,
+ * and a probe that every supported kernel answers with "yes" can go.
+ *
+ * Traps: an undeclared function is only a warning when it is called, so ask for
+ * its address; sizeof does not work on a bit field, so assign to it; the block
+ * must not depend on another block.
+ */
+
+/*
+ * Headers that come and go. Asked by name, because a missing header would end
+ * the compiler run.
+ *
+ * Linux 7.3: IPv6 can no longer be a module, so the table of its functions went
+ * Header: net_ipv6_stubs_h net/ipv6_stubs.h
+ */
+
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/timer.h>
+#include <linux/hrtimer.h>
+#include <linux/workqueue.h>
+#include <linux/mm.h>
+#include <net/flow.h>
+#include <net/dst.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/udp_tunnel.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/ib_umem.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/uverbs_ioctl.h>
+
+#define PROBE(name)		void rxe_probe_##name(void); \
+				void rxe_probe_##name(void)
+/* a function or variable of that name is declared */
+#define DECLARED(name)		((void)sizeof(&(name)))
+/* the structure has that member, which is not a bit field */
+#define MEMBER(type, name)	((void)sizeof(((type *)NULL)->name))
+/* the expression has exactly that type */
+#define SAME(expr, type) \
+	((void)sizeof(char[1 - 2 * !__builtin_types_compatible_p(typeof(expr), type)]))
+
+/* --- what no kernel can do without -------------------------------------- */
+
+#line 1 "require:config"
+#if !IS_ENABLED(CONFIG_INFINIBAND) || !IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS)
+#error "It is configured without CONFIG_INFINIBAND or CONFIG_INFINIBAND_USER_ACCESS."
+#endif
+#if !IS_ENABLED(CONFIG_INFINIBAND_ADDR_TRANS)
+#error "It is configured without CONFIG_INFINIBAND_ADDR_TRANS."
+#endif
+#if !IS_ENABLED(CONFIG_NET_UDP_TUNNEL)
+#error "It is configured without CONFIG_NET_UDP_TUNNEL."
+#endif
+
+/*
+ * Linux 5.15: the RDMA core allocates queue pairs. Older ones need trampolines
+ * that are not written yet.
+ */
+#line 1 "require:core_allocates_qp"
+PROBE(core_allocates_qp)
+{
+	if (sizeof(((struct ib_device_ops *)NULL)->size_ib_qp) == 0)
+		return;
+}
+
+/* --- the engine's own controls ------------------------------------------ */
+
+#line 1 "probe:must_pass"
+PROBE(must_pass)
+{
+	DECLARED(wake_up_process);
+	MEMBER(struct ib_device, phys_port_cnt);
+	SAME(1, int);
+}
+
+#line 1 "probe:must_fail"
+PROBE(must_fail)
+{
+	DECLARED(rxe_no_kernel_declares_this);
+}
+
+/* --- rdma/ib_verbs.h: struct ib_device_ops ------------------------------- */
+
+/* Linux 7.0: query_port_speed added */
+#line 1 "probe:ib_ops_query_port_speed"
+PROBE(ib_ops_query_port_speed)
+{
+	MEMBER(struct ib_device_ops, query_port_speed);
+}
+
+/* Linux 7.1: create_user_cq split from create_cq, which now serves the kernel only */
+#line 1 "probe:ib_ops_create_user_cq"
+PROBE(ib_ops_create_user_cq)
+{
+	MEMBER(struct ib_device_ops, create_user_cq);
+}
+
+/* Linux 6.11: create_cq takes the attribute bundle instead of its udata */
+#line 1 "probe:ib_ops_create_cq_attrs"
+PROBE(ib_ops_create_cq_attrs)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.create_cq, int (*)(struct ib_cq *, const struct ib_cq_init_attr *,
+				    struct uverbs_attr_bundle *));
+}
+
+/* Linux 7.1: resize_cq became resize_user_cq with an unsigned size */
+#line 1 "probe:ib_ops_resize_user_cq"
+PROBE(ib_ops_resize_user_cq)
+{
+	MEMBER(struct ib_device_ops, resize_user_cq);
+}
+
+/* Linux 6.17: reg_user_mr takes a DMA handle */
+#line 1 "probe:ib_ops_reg_user_mr_dmah"
+PROBE(ib_ops_reg_user_mr_dmah)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.reg_user_mr, struct ib_mr *(*)(struct ib_pd *, u64, u64, u64, int,
+						struct ib_dmah *, struct ib_udata *));
+}
+
+/* Linux 7.2: uverbs_robust_udata, a promise to check every udata */
+#line 1 "probe:ib_ops_uverbs_robust_udata"
+PROBE(ib_ops_uverbs_robust_udata)
+{
+	struct ib_device_ops ops;
+
+	ops.uverbs_robust_udata = 1;
+}
+
+/* Linux 6.14: the core watches the netdev and reports port events itself */
+#line 1 "probe:ib_ops_report_port_event"
+PROBE(ib_ops_report_port_event)
+{
+	MEMBER(struct ib_device_ops, report_port_event);
+}
+
+/* Linux 6.5: fill_res_srq_entry and fill_res_srq_entry_raw added */
+#line 1 "probe:ib_ops_fill_res_srq_entry"
+PROBE(ib_ops_fill_res_srq_entry)
+{
+	MEMBER(struct ib_device_ops, fill_res_srq_entry);
+}
+
+/* --- rdma/ib_verbs.h: the rest ------------------------------------------- */
+
+/* Linux 7.1: ib_alloc_device_with_net(), a device born in its namespace */
+#line 1 "probe:ib_alloc_device_with_net"
+#ifndef ib_alloc_device_with_net
+#error "no"
+#endif
+
+/* Linux 7.1: rdma_dev_net(), the namespace of a device */
+#line 1 "probe:rdma_dev_net"
+PROBE(rdma_dev_net)
+{
+	DECLARED(rdma_dev_net);
+}
+
+/* Linux 6.14: ib_get_curr_port_state(), port state from the netdev */
+#line 1 "probe:ib_get_curr_port_state"
+PROBE(ib_get_curr_port_state)
+{
+	DECLARED(ib_get_curr_port_state);
+}
+
+/*
+ * Linux 6.12: ib_device_get_netdev() exported to drivers
+ * Export: ib_device_get_netdev_export ib_device_get_netdev
+ */
+#line 1 "probe:ib_device_get_netdev"
+PROBE(ib_device_get_netdev)
+{
+	DECLARED(ib_device_get_netdev);
+}
+
+/* --- rdma/uverbs_ioctl.h -------------------------------------------------- */
+
+/* Linux 7.1: ib_copy_validate_udata_in(), one strict way to read a request */
+#line 1 "probe:ib_copy_validate_udata_in"
+#ifndef ib_copy_validate_udata_in
+#error "no"
+#endif
+
+/* Linux 7.2: ib_respond_udata(), one strict way to answer */
+#line 1 "probe:ib_respond_udata"
+#ifndef ib_respond_udata
+#error "no"
+#endif
+
+/* Linux 7.2: ib_is_udata_in_empty() */
+#line 1 "probe:ib_is_udata_in_empty"
+PROBE(ib_is_udata_in_empty)
+{
+	DECLARED(ib_is_udata_in_empty);
+}
+
+/* Linux 7.2: ib_respond_empty_udata() */
+#line 1 "probe:ib_respond_empty_udata"
+PROBE(ib_respond_empty_udata)
+{
+	DECLARED(ib_respond_empty_udata);
+}
+
+/* Linux 7.2: ib_no_udata_io() */
+#line 1 "probe:ib_no_udata_io"
+PROBE(ib_no_udata_io)
+{
+	DECLARED(ib_no_udata_io);
+}
+
+/* --- rdma/ib_umem.h ------------------------------------------------------- */
+
+/* Linux 7.2: ib_umem_get() split by the source of the address: _va, _attr, _desc */
+#line 1 "probe:ib_umem_get_va"
+PROBE(ib_umem_get_va)
+{
+	DECLARED(ib_umem_get_va);
+}
+
+/* --- rdma/rdma_netlink.h -------------------------------------------------- */
+
+/* Linux 7.1: a link type is told when "rdma link delete" removes a device */
+#line 1 "probe:rdma_link_ops_dellink"
+PROBE(rdma_link_ops_dellink)
+{
+	MEMBER(struct rdma_link_ops, dellink);
+}
+
+/* --- net ------------------------------------------------------------------ */
+
+/* Linux 7.2: UDP tunnels are set up on a struct sock, not on a socket */
+#line 1 "probe:setup_udp_tunnel_sock_sk"
+PROBE(setup_udp_tunnel_sock_sk)
+{
+	SAME(&setup_udp_tunnel_sock,
+	     void (*)(struct net *, struct sock *, struct udp_tunnel_sock_cfg *));
+}
+
+/* Linux 7.2: udp_tunnel_sock_release() takes a struct sock */
+#line 1 "probe:udp_tunnel_sock_release_sk"
+PROBE(udp_tunnel_sock_release_sk)
+{
+	SAME(&udp_tunnel_sock_release, void (*)(struct sock *));
+}
+
+/* Linux 6.18: the type of service of a flow is a dscp_t */
+#line 1 "probe:flowi4_dscp"
+PROBE(flowi4_dscp)
+{
+	MEMBER(struct flowi4, flowi4_dscp);
+}
+
+/* Linux 6.17: dst_dev() and skb_dst_dev(), also in 6.1 and 6.12 stable */
+#line 1 "probe:dst_dev"
+PROBE(dst_dev)
+{
+	DECLARED(dst_dev);
+}
+
+/* --- linux ---------------------------------------------------------------- */
+
+/* Linux 6.2: timer_delete_sync() replaces del_timer_sync(), also in 6.1 stable */
+#line 1 "probe:timer_delete_sync"
+PROBE(timer_delete_sync)
+{
+	DECLARED(timer_delete_sync);
+}
+
+/* Linux 6.15: timer_delete() replaces del_timer() for good */
+#line 1 "probe:timer_delete"
+PROBE(timer_delete)
+{
+	DECLARED(timer_delete);
+}
+
+/* Linux 6.2: timer_shutdown_sync(), after which a timer cannot be armed again */
+#line 1 "probe:timer_shutdown_sync"
+PROBE(timer_shutdown_sync)
+{
+	DECLARED(timer_shutdown_sync);
+}
+
+/* Linux 6.16: from_timer() renamed to timer_container_of() */
+#line 1 "probe:timer_container_of"
+#ifndef timer_container_of
+#error "no"
+#endif
+
+/* Linux 6.13: hrtimer_setup() replaces hrtimer_init() and the function pointer */
+#line 1 "probe:hrtimer_setup"
+PROBE(hrtimer_setup)
+{
+	DECLARED(hrtimer_setup);
+}
+
+/* Linux 7.0: kzalloc_obj() and its family, also in 6.12 stable */
+#line 1 "probe:kzalloc_obj"
+#ifndef kzalloc_obj
+#error "no"
+#endif
+
+/* Linux 6.2: get_random_u32_below(), also in 6.1 stable */
+#line 1 "probe:get_random_u32_below"
+PROBE(get_random_u32_below)
+{
+	DECLARED(get_random_u32_below);
+}
+
+/* Linux 6.3: vm_flags_set() */
+#line 1 "probe:vm_flags_set"
+PROBE(vm_flags_set)
+{
+	DECLARED(vm_flags_set);
+}
+
+/* Linux 6.17: a work queue says whether it is bound to a CPU */
+#line 1 "probe:wq_percpu"
+PROBE(wq_percpu)
+{
+	(void)WQ_PERCPU;
+}
