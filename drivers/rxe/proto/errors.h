@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The one table of responder errors (IBTA vol 1, 9.9.3, table 63): which answer
+ * The one table of responder errors (IBTA vol 1, 9.9, table 63): which answer
  * each earns, what becomes of the QP and of the receive WQE; and what a
  * requester reports when it is the one that is answered.
  */

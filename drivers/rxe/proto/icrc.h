@@ -5,7 +5,7 @@
  *
  * The sum is CRC-32 (reflected polynomial 0xedb88320) over eight bytes 0xff, the
  * masked IP, UDP and base transport headers, and then every byte as it is: the
- * extended headers, the payload and the pad (IBTA vol 1, 7.8.1 and A17.3.3).
+ * extended headers, the payload and the pad (IBTA vol 1, 7.8 and A17).
  */
 #ifndef RXE_PROTO_ICRC_H
 #define RXE_PROTO_ICRC_H

@@ -2,7 +2,7 @@
 /*
  * What each BTH opcode means: its kind, its place in a message, the extended
  * headers that follow the BTH and where they start. One table answers all of it
- * (IBTA vol 1, 9.2.1, table "OpCode field", and A19 for FLUSH and ATOMIC WRITE).
+ * (IBTA vol 1, 9.2, table "OpCode field", and A19 for FLUSH and ATOMIC WRITE).
  */
 #ifndef RXE_PROTO_OPCODE_H
 #define RXE_PROTO_OPCODE_H

@@ -17,14 +17,13 @@
 #include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int32_t s32;
-typedef uint32_t __be32;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef u32 __be32;
 
 #define be32_to_cpu(x) be32toh(x)
 #define cpu_to_be32(x) htobe32(x)

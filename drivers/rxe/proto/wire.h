@@ -10,24 +10,24 @@
 
 #include "types.h"
 
-#define ROCE_UDP_PORT	4791	/* IBTA vol 1 A17.3 */
+#define ROCE_UDP_PORT	4791	/* IBTA vol 1 A17 */
 
 /* Lengths in bytes; the clause that draws each header */
 #define BTH_LEN		12	/* 9.2 */
-#define DETH_LEN	8	/* 9.3.2 */
-#define RETH_LEN	16	/* 9.3.4 */
-#define ATMETH_LEN	28	/* 9.3.5.1 */
-#define AETH_LEN	4	/* 9.3.6 */
-#define ATMACK_LEN	8	/* 9.3.5.3 */
-#define IMMDT_LEN	4	/* 9.4 */
-#define IETH_LEN	4	/* 9.3.7 */
-#define FETH_LEN	4	/* A19.4.1 */
-#define ICRC_LEN	4	/* 7.8.1 */
+#define DETH_LEN	8	/* 9.3 */
+#define RETH_LEN	16	/* 9.3 */
+#define ATMETH_LEN	28	/* 9.3 */
+#define AETH_LEN	4	/* 9.3 */
+#define ATMACK_LEN	8	/* 9.3 */
+#define IMMDT_LEN	4	/* 9.3 */
+#define IETH_LEN	4	/* 9.3 */
+#define FETH_LEN	4	/* A19 */
+#define ICRC_LEN	4	/* 7.8 */
 
 #define PSN_MASK	0xffffff
 #define QPN_MASK	0xffffff
 
-/* FETH fields (A19.4.1) */
+/* FETH fields (A19) */
 #define FETH_GLOBAL	0x1	/* placement: global visibility */
 #define FETH_PERSISTENT	0x2	/* placement: persistence */
 #define FETH_SEL_RANGE	0x0	/* selectivity: the range of the RETH */
@@ -120,7 +120,7 @@ static inline void wire_put64(u8 *p, u64 v)
  * wire_pad() - pad bytes that follow a payload
  * @payload: payload length in bytes
  *
- * Return: 0 to 3, so that payload and pad are a multiple of four (9.2.4).
+ * Return: 0 to 3, so that payload and pad are a multiple of four (9.2).
  */
 static inline u8 wire_pad(u32 payload)
 {
@@ -190,7 +190,7 @@ static inline u8 bth_pad(const u8 *b)
 }
 
 /**
- * bth_tver() - transport header version; a receiver drops all but 0 (9.6.1.1.1)
+ * bth_tver() - transport header version; a receiver drops all but 0 (9.6)
  * @b: BTH
  */
 static inline u8 bth_tver(const u8 *b)

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Retries, timer and window of a requester.
+ *
+ * The timer runs ahead of what the QP's timeout attribute means, because a
+ * local network answers within microseconds. Such an early expiry sends again
+ * but is not charged to retry_cnt: only when a whole timeout went by in vain is
+ * a retry used up. So a QP survives an outage as long as its owner asked for,
+ * and still recovers from a single loss at the speed of the network.
+ */
+#include "recovery.h"
+#include "aeth.h"
+#include "psn.h"
+
+/* No round trip we believe is longer than the longest timeout, 2.4 hours */
+#define RTT_MAX_NSEC	(4096ull << 31)
+
+/**
+ * retry_init() - set the budgets of a QP
+ * @r: state
+ * @retry_cnt: QP attribute, 0 to 7
+ * @rnr_retry: QP attribute, 0 to 7, RNR_RETRY_INFINITE is for ever
+ *
+ * Context: caller serialises.
+ */
+void retry_init(struct retry_state *r, u8 retry_cnt, u8 rnr_retry)
+{
+	r->retry_cnt = retry_cnt & 7;
+	r->rnr_retry = rnr_retry & 7;
+	retry_progress(r);
+}
+
+/**
+ * retry_take() - use up one retry after a timeout or a sequence NAK (9.7.6)
+ * @r: state
+ *
+ * Context: caller serialises.
+ * Return: false if none is left: complete with WCS_RETRY_EXC_ERR.
+ */
+bool retry_take(struct retry_state *r)
+{
+	if (!r->retries_left)
+		return false;
+	r->retries_left--;
+	return true;
+}
+
+/**
+ * retry_take_rnr() - use up one retry after an RNR NAK (9.7.6)
+ * @r: state
+ *
+ * Context: caller serialises.
+ * Return: false if none is left: complete with WCS_RNR_RETRY_EXC_ERR.
+ */
+bool retry_take_rnr(struct retry_state *r)
+{
+	if (r->rnr_retry == RNR_RETRY_INFINITE)
+		return true;
+	if (!r->rnr_left)
+		return false;
+	r->rnr_left--;
+	return true;
+}
+
+/**
+ * retry_progress() - something new was acknowledged: budgets are full again
+ * @r: state
+ *
+ * Context: caller serialises.
+ */
+void retry_progress(struct retry_state *r)
+{
+	r->retries_left = r->retry_cnt;
+	r->rnr_left = r->rnr_retry;
+}
+
+/**
+ * rto_init() - start a timer that has seen nothing yet
+ * @s: state
+ * @timeout: QP attribute, 4.096 us * 2^timeout, 0 waits for ever
+ *
+ * Context: caller serialises.
+ */
+void rto_init(struct rto_state *s, u8 timeout)
+{
+	s->srtt_ns = 0;
+	s->rttvar_ns = 0;
+	s->base_ns = ack_timeout_nsec(timeout);
+	rto_progress(s);
+}
+
+/**
+ * rto_sample() - learn from a round trip
+ * @s: state
+ * @rtt_ns: time from a packet to its acknowledgment, in nanoseconds; only of
+ *	packets that were sent once
+ *
+ * Smooths as TCP does: gain 1/8 for the mean, 1/4 for the deviation.
+ *
+ * Context: caller serialises.
+ */
+void rto_sample(struct rto_state *s, u64 rtt_ns)
+{
+	u64 off;
+
+	if (!rtt_ns)
+		rtt_ns = 1;
+	if (rtt_ns > RTT_MAX_NSEC)
+		rtt_ns = RTT_MAX_NSEC;
+	if (!s->srtt_ns) {
+		s->srtt_ns = rtt_ns;
+		s->rttvar_ns = rtt_ns >> 1;
+		return;
+	}
+	off = rtt_ns > s->srtt_ns ? rtt_ns - s->srtt_ns : s->srtt_ns - rtt_ns;
+	s->rttvar_ns = s->rttvar_ns - (s->rttvar_ns >> 2) + (off >> 2);
+	s->srtt_ns = s->srtt_ns - (s->srtt_ns >> 3) + (rtt_ns >> 3);
+}
+
+/**
+ * rto_get() - how long to wait for an acknowledgment now
+ * @s: state
+ *
+ * Context: any.
+ * Return: nanoseconds; 0 if the QP waits for ever. Never less than
+ * RTO_MIN_NSEC; else never more than the timeout attribute means.
+ */
+u64 rto_get(const struct rto_state *s)
+{
+	u64 most = s->base_ns;
+	u64 wait = RTO_INITIAL_NSEC;
+	u8 doublings = s->backoff;
+
+	if (!most)
+		return 0;
+	if (most < RTO_MIN_NSEC)
+		most = RTO_MIN_NSEC;
+	if (s->srtt_ns)
+		wait = s->srtt_ns + (s->rttvar_ns << 2);
+	if (wait < RTO_MIN_NSEC)
+		wait = RTO_MIN_NSEC;
+	while (doublings && wait < most) {
+		wait <<= 1;
+		doublings--;
+	}
+	return wait < most ? wait : most;
+}
+
+/**
+ * rto_backoff() - the timer expired
+ * @s: state
+ *
+ * The next wait is twice as long.
+ *
+ * Context: caller serialises.
+ * Return: true if a whole timeout has gone by since progress or since the last
+ * charge, so that the caller must take a retry; false if this expiry is free.
+ */
+bool rto_backoff(struct rto_state *s)
+{
+	s->waited_ns += rto_get(s);
+	if (s->backoff < 0xff)
+		s->backoff++;
+	if (s->waited_ns < s->base_ns)
+		return false;
+	s->waited_ns = 0;
+	return true;
+}
+
+/**
+ * rto_progress() - something new was acknowledged: wait normally again
+ * @s: state
+ *
+ * Context: caller serialises.
+ */
+void rto_progress(struct rto_state *s)
+{
+	s->waited_ns = 0;
+	s->backoff = 0;
+}
+
+/**
+ * window_init() - start with everything allowed
+ * @w: state
+ * @max: packets in flight when nothing is lost, at least 1
+ *
+ * Context: caller serialises.
+ */
+void window_init(struct send_window *w, u32 max)
+{
+	w->max = max ? max : 1;
+	w->cur = w->max;
+	w->acked = 0;
+}
+
+/**
+ * window_acked() - packets arrived: let the window grow back
+ * @w: state
+ * @packets: newly acknowledged
+ *
+ * Each full window that was acknowledged opens it by WINDOW_FLOOR packets.
+ *
+ * Context: caller serialises.
+ */
+void window_acked(struct send_window *w, u32 packets)
+{
+	if (w->cur == w->max)
+		return;
+	w->acked += packets;
+	while (w->acked >= w->cur && w->cur < w->max) {
+		w->acked -= w->cur;
+		w->cur += WINDOW_FLOOR;
+		if (w->cur > w->max)
+			w->cur = w->max;
+	}
+	if (w->cur == w->max)
+		w->acked = 0;
+}
+
+/**
+ * window_loss() - something was lost: halve what may be in flight
+ * @w: state
+ *
+ * Call it once per loss event, not per packet.
+ *
+ * Context: caller serialises.
+ */
+void window_loss(struct send_window *w)
+{
+	u32 floor = w->max < WINDOW_FLOOR ? w->max : WINDOW_FLOOR;
+
+	w->cur >>= 1;
+	if (w->cur < floor)
+		w->cur = floor;
+	w->acked = 0;
+}
+
+/**
+ * psn_offset() - where in a message a packet's payload starts
+ * @first_psn: PSN of the first packet of the message
+ * @psn: PSN of the packet, not before @first_psn
+ * @pmtu: path MTU in bytes
+ *
+ * Context: any.
+ * Return: bytes from the start of the message.
+ */
+u64 psn_offset(u32 first_psn, u32 psn, u32 pmtu)
+{
+	return (u64)psn_add(psn, 0 - first_psn) * pmtu;
+}
+
+/**
+ * udp_sport() - UDP source port of a flow
+ * @flow_label: IPv6 flow label of the path, 20 bits; 0 if there is none
+ * @lqpn: own QP number
+ * @rqpn: QP number of the peer
+ *
+ * The same for both directions of a connection, the same for its whole life,
+ * and spread over ports that no socket of ours uses, for ECMP and RSS (A17).
+ *
+ * Context: any.
+ * Return: port in host order, 0xc000 to 0xffff.
+ */
+u16 udp_sport(u32 flow_label, u32 lqpn, u32 rqpn)
+{
+	u32 label = flow_label & 0xfffff;
+	u64 v;
+
+	if (!label) {
+		v = (u64)lqpn * rqpn;
+		v ^= v >> 20;
+		v ^= v >> 40;
+		label = v & 0xfffff;
+	}
+	return (u16)(0xc000 | ((label & 0x3fff) ^ label >> 14));
+}
