@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mem.c - the one place that turns (key, address, length) into bytes.
+ *
+ * Owns every copy of payload and the checks before it. A copy looks the key up,
+ * checks protection domain, rights and range, and holds the region for just as
+ * long as it copies: a key that is good for one packet may be gone for the next.
+ *
+ * Memory is pinned, so all of this runs in any context, also softirq. It is
+ * shared with the process, which may change it at any time: what a CRC covers is
+ * copied first, and the copy is summed while it is in the cache.
+ *
+ * Errors, everywhere: -EACCES: the key is unknown or of another protection
+ * domain, or a right is missing; -EFAULT: the range leaves the region or the SGE
+ * list; -EINVAL: an atomic that is not aligned. After an error, bytes before the
+ * offending range may have been copied.
+ */
+#include "rxe.h"
+
+#include <linux/crc32.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+
+#define SUM_CHUNK	4096u
+
+/**
+ * struct stream - the packet's side of a copy; moves on with it
+ * @dst: memory is copied to here; NULL: to memory, from @src or @skb
+ * @crc: running sum over what arrives at @dst, or NULL
+ * @src: bytes in one piece, or NULL
+ * @skb: bytes in fragments, or NULL
+ * @skb_off: of the next byte in @skb
+ */
+struct stream {
+	u8			*dst;
+	u32			*crc;
+	const u8		*src;
+	const struct sk_buff	*skb;
+	u32			skb_off;
+};
+
+static void stream_to(struct stream *s, void *dst, u32 *crc)
+{
+	memset(s, 0, sizeof(*s));
+	s->dst = dst;
+	s->crc = crc;
+}
+
+static void stream_from(struct stream *s, const void *src)
+{
+	memset(s, 0, sizeof(*s));
+	s->src = src;
+}
+
+static void stream_from_skb(struct stream *s, const struct sk_buff *skb,
+			    u32 offset, u32 len)
+{
+	stream_from(s, NULL);
+	if ((u64)offset + len <= skb_headlen(skb)) {
+		s->src = skb->data + offset;
+	} else {
+		s->skb = skb;
+		s->skb_off = offset;
+	}
+}
+
+/* Move @len bytes between @s and mapped memory. */
+static int stream_move(struct stream *s, u8 *mem, u32 len)
+{
+	int err = 0;
+
+	if (s->dst) {
+		if (s->crc)
+			*s->crc = rxe_mem_copy_sum(s->dst, mem, len, *s->crc);
+		else
+			memcpy(s->dst, mem, len);
+		s->dst += len;
+	} else if (s->src) {
+		memcpy(mem, s->src, len);
+		s->src += len;
+	} else {
+		err = skb_copy_bits(s->skb, s->skb_off, mem, len);
+		s->skb_off += len;
+	}
+	return err;
+}
+
+/*
+ * Map the first bytes of a range of @mr, checked before: all up to the end of
+ * the page. *@len is what is wanted, and then what there is.
+ */
+static u8 *mr_map(const struct rxe_mr *mr, u64 addr, u32 *len)
+{
+	u64 pos;
+	u32 in_page;
+
+	if (mr->type == RXE_MR_DMA)
+		return (u8 *)(uintptr_t)addr;
+	pos = addr - mr->iova + mr->first_offset;
+	in_page = pos & ~PAGE_MASK;
+	*len = min_t(u32, *len, PAGE_SIZE - in_page);
+	return (u8 *)kmap_local_page(mr->pages[pos >> PAGE_SHIFT]) + in_page;
+}
+
+static void mr_unmap(const struct rxe_mr *mr, u8 *mem)
+{
+	if (mr->type == RXE_MR_USER)
+		kunmap_local(mem);
+}
+
+/* Copy between @s and a range under one key. */
+static int key_copy(struct ib_pd *pd, u32 key, u64 addr, u32 len, int access,
+		    struct stream *s)
+{
+	struct rxe_mr *mr;
+	int err = 0;
+	u32 piece;
+	u8 *mem;
+
+	mr = rxe_mr_get(pd, key, addr, len, access);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	while (len && !err) {
+		piece = len;
+		mem = mr_map(mr, addr, &piece);
+		err = stream_move(s, mem, piece);
+		mr_unmap(mr, mem);
+		addr += piece;
+		len -= piece;
+	}
+	rxe_mr_put(mr);
+	return err;
+}
+
+/* Copy between @s and a part of an SGE list. */
+static int sges_copy(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
+		     u64 offset, u32 len, int access, struct stream *s)
+{
+	u32 piece;
+	int err;
+
+	for (; len && num_sge; sge++, num_sge--) {
+		if (offset >= sge->length) {
+			offset -= sge->length;
+			continue;
+		}
+		if (sge->addr + offset < sge->addr)
+			return -EFAULT;
+		piece = min_t(u32, len, sge->length - offset);
+		err = key_copy(pd, sge->lkey, sge->addr + offset, piece, access, s);
+		if (err)
+			return err;
+		len -= piece;
+		offset = 0;
+	}
+	return len ? -EFAULT : 0;
+}
+
+/**
+ * rxe_mem_check - whether a range may be used
+ * @pd: of the QP
+ * @key: rkey or lkey
+ * @addr: first address
+ * @length: bytes; nothing is checked for 0 (C9-88)
+ * @access: IB_ACCESS_ flags needed; 0: to read, locally
+ *
+ * Context: any.
+ * Return: 0, -EACCES or -EFAULT.
+ */
+int rxe_mem_check(struct ib_pd *pd, u32 key, u64 addr, u64 length, int access)
+{
+	struct rxe_mr *mr;
+
+	if (!length)
+		return 0;
+	mr = rxe_mr_get(pd, key, addr, length, access);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	rxe_mr_put(mr);
+	return 0;
+}
+
+/**
+ * rxe_mem_check_sges - whether every element of a list may be used in full
+ * @pd: of the QP
+ * @sge: list; elements without length are not looked at
+ * @num_sge: its elements
+ * @access: IB_ACCESS_LOCAL_WRITE to write, 0 to read
+ *
+ * Context: any.
+ * Return: 0, -EACCES or -EFAULT.
+ */
+int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,
+		       u32 num_sge, int access)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < num_sge && !err; i++)
+		err = rxe_mem_check(pd, sge[i].lkey, sge[i].addr, sge[i].length,
+				    access);
+	return err;
+}
+
+/**
+ * rxe_mem_read_sges - gather: copy a part of an SGE list into a packet
+ * @pd: of the QP
+ * @sge: list
+ * @num_sge: its elements
+ * @offset: bytes of the list to skip
+ * @dst: out
+ * @len: bytes
+ * @crc: crc32_le() state, moved on over the bytes at @dst; or NULL
+ *
+ * Context: any.
+ * Return: 0, -EACCES or -EFAULT.
+ */
+int rxe_mem_read_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
+		      u64 offset, void *dst, u32 len, u32 *crc)
+{
+	struct stream s;
+
+	stream_to(&s, dst, crc);
+	return sges_copy(pd, sge, num_sge, offset, len, 0, &s);
+}
+
+/**
+ * rxe_mem_write_sges - scatter: copy payload of a packet into an SGE list
+ * @pd: of the QP
+ * @sge: list
+ * @num_sge: its elements
+ * @offset: bytes of the list to skip
+ * @skb: holds the payload
+ * @skb_off: of the payload in @skb
+ * @len: bytes
+ *
+ * What is written later, by any call, is seen later by the process.
+ *
+ * Context: any.
+ * Return: 0, -EACCES or -EFAULT.
+ */
+int rxe_mem_write_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
+		       u64 offset, const struct sk_buff *skb, u32 skb_off, u32 len)
+{
+	struct stream s;
+	int err;
+
+	stream_from_skb(&s, skb, skb_off, len);
+	err = sges_copy(pd, sge, num_sge, offset, len, IB_ACCESS_LOCAL_WRITE, &s);
+	smp_wmb();	/* a poller of the next packet's bytes sees these */
+	return err;
+}
+
+/**
+ * rxe_mem_write_sges_buf - rxe_mem_write_sges() from plain memory
+ * @pd: of the QP
+ * @sge: list
+ * @num_sge: its elements
+ * @offset: bytes of the list to skip
+ * @src: kernel memory, as the result of an atomic
+ * @len: bytes
+ *
+ * Context: any.
+ * Return: 0, -EACCES or -EFAULT.
+ */
+int rxe_mem_write_sges_buf(struct ib_pd *pd, const struct rxe_mem_sge *sge,
+			   u32 num_sge, u64 offset, const void *src, u32 len)
+{
+	struct stream s;
+	int err;
+
+	stream_from(&s, src);
+	err = sges_copy(pd, sge, num_sge, offset, len, IB_ACCESS_LOCAL_WRITE, &s);
+	smp_wmb();	/* as in rxe_mem_write_sges() */
+	return err;
+}
+
+/**
+ * rxe_mem_read - copy memory that a key names into a packet
+ * @pd: of the QP
+ * @key: rkey or lkey
+ * @addr: first address
+ * @dst: out
+ * @len: bytes; nothing is checked for 0
+ * @access: IB_ACCESS_ flags needed
+ * @crc: crc32_le() state, moved on over the bytes at @dst; or NULL
+ *
+ * Context: any.
+ * Return: 0, -EACCES or -EFAULT.
+ */
+int rxe_mem_read(struct ib_pd *pd, u32 key, u64 addr, void *dst, u32 len,
+		 int access, u32 *crc)
+{
+	struct stream s;
+
+	if (!len)
+		return 0;
+	stream_to(&s, dst, crc);
+	return key_copy(pd, key, addr, len, access, &s);
+}
+
+/**
+ * rxe_mem_write - copy payload of a packet to memory that a key names
+ * @pd: of the QP
+ * @key: rkey or lkey
+ * @addr: first address
+ * @skb: holds the payload
+ * @skb_off: of the payload in @skb
+ * @len: bytes; nothing is checked for 0
+ * @access: IB_ACCESS_ flags needed
+ *
+ * What is written later, by any call, is seen later by the process.
+ *
+ * Context: any.
+ * Return: 0, -EACCES or -EFAULT.
+ */
+int rxe_mem_write(struct ib_pd *pd, u32 key, u64 addr, const struct sk_buff *skb,
+		  u32 skb_off, u32 len, int access)
+{
+	struct stream s;
+	int err;
+
+	if (!len)
+		return 0;
+	stream_from_skb(&s, skb, skb_off, len);
+	err = key_copy(pd, key, addr, len, access, &s);
+	smp_wmb();	/* as in rxe_mem_write_sges() */
+	return err;
+}
+
+/*
+ * Map the operand of an atomic. The region may be registered under addresses
+ * that are aligned otherwise than its memory: both must be.
+ */
+static atomic64_t *atomic_map(struct ib_pd *pd, u32 key, u64 addr, struct rxe_mr **mr)
+{
+	u32 len = sizeof(u64);
+	u8 *mem;
+
+	if (addr % sizeof(u64))
+		return ERR_PTR(-EINVAL);
+	*mr = rxe_mr_get(pd, key, addr, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
+	if (IS_ERR(*mr))
+		return ERR_CAST(*mr);
+	if ((*mr)->type == RXE_MR_USER &&
+	    (addr - (*mr)->iova + (*mr)->first_offset) % sizeof(u64)) {
+		rxe_mr_put(*mr);
+		return ERR_PTR(-EINVAL);
+	}
+	mem = mr_map(*mr, addr, &len);
+	return (atomic64_t *)mem;
+}
+
+static void atomic_unmap(struct rxe_mr *mr, atomic64_t *mem)
+{
+	mr_unmap(mr, (u8 *)mem);
+	rxe_mr_put(mr);
+}
+
+/**
+ * rxe_mem_cmp_swap - COMPARE-SWAP, atomic also against the process
+ * @pd: of the QP
+ * @key: rkey
+ * @addr: of 8 bytes in host order, aligned
+ * @compare: expected
+ * @swap: new value, if @compare was found
+ * @orig: out: what was found
+ *
+ * Context: any.
+ * Return: 0, -EINVAL (alignment), -EACCES or -EFAULT.
+ */
+int rxe_mem_cmp_swap(struct ib_pd *pd, u32 key, u64 addr, u64 compare, u64 swap, u64 *orig)
+{
+	struct rxe_mr *mr;
+	atomic64_t *mem;
+
+	mem = atomic_map(pd, key, addr, &mr);
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	*orig = atomic64_cmpxchg(mem, compare, swap);
+	atomic_unmap(mr, mem);
+	return 0;
+}
+
+/**
+ * rxe_mem_fetch_add - FETCH-ADD, atomic also against the process
+ * @pd: of the QP
+ * @key: rkey
+ * @addr: of 8 bytes in host order, aligned
+ * @add: to be added, modulo 2^64
+ * @orig: out: what was found
+ *
+ * Context: any.
+ * Return: 0, -EINVAL (alignment), -EACCES or -EFAULT.
+ */
+int rxe_mem_fetch_add(struct ib_pd *pd, u32 key, u64 addr, u64 add, u64 *orig)
+{
+	struct rxe_mr *mr;
+	atomic64_t *mem;
+
+	mem = atomic_map(pd, key, addr, &mr);
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	*orig = (u64)atomic64_add_return(add, mem) - add;
+	atomic_unmap(mr, mem);
+	return 0;
+}
+
+/**
+ * rxe_mem_copy_sum - copy, and sum the copy while it is in the cache
+ * @dst: out
+ * @src: may change meanwhile; the sum fits what arrived
+ * @len: bytes
+ * @crc: crc32_le() state
+ *
+ * Context: any.
+ * Return: the state after @len bytes.
+ */
+u32 rxe_mem_copy_sum(void *dst, const void *src, u32 len, u32 crc)
+{
+	const u8 *from = src;
+	u8 *to = dst;
+	u32 n;
+
+	for (; len; len -= n) {
+		n = min(len, SUM_CHUNK);
+		memcpy(to, from, n);
+		crc = crc32_le(crc, to, n);
+		to += n;
+		from += n;
+	}
+	return crc;
+}
+
+/**
+ * rxe_mem_sum_skb - sum bytes of an skb of any shape
+ * @skb: linear or with fragments, it is not changed
+ * @offset: from skb->data
+ * @len: bytes; the caller knows that they are there
+ * @crc: crc32_le() state
+ *
+ * Context: any.
+ * Return: the state after @len bytes.
+ */
+u32 rxe_mem_sum_skb(const struct sk_buff *skb, u32 offset, u32 len, u32 crc)
+{
+	struct skb_seq_state seq;
+	const u8 *data;
+	u32 done = 0;
+	u32 n;
+
+	if ((u64)offset + len <= skb_headlen(skb))
+		return crc32_le(crc, skb->data + offset, len);
+
+	/* the walk only reads, though its prototype does not say so */
+	skb_prepare_seq_read((struct sk_buff *)skb, offset, offset + len, &seq);
+	while (done < len) {
+		n = skb_seq_read(done, &data, &seq);
+		if (!n)
+			return crc;	/* done with all: the walk has ended itself */
+		n = min(n, len - done);
+		crc = crc32_le(crc, data, n);
+		done += n;
+	}
+	skb_abort_seq_read(&seq);
+	return crc;
+}
