@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Retry budgets, the timer (against a clock made of numbers), the window. */
+#include <initializer_list>
+#include <set>
+#include "proto.hpp"
+
+static const u64 msec = 1000000;
+
+TEST_CASE("retry: retry_cnt retries, finite for every value, 7 is seven")
+{
+	for (u8 cnt = 0; cnt < 8; cnt++) {
+		struct retry_state r;
+		int taken = 0;
+
+		retry_init(&r, cnt, 7);
+		while (taken < 100 && retry_take(&r))
+			taken++;
+		CHECK(taken == cnt);
+		CHECK(!retry_take(&r));
+	}
+}
+
+TEST_CASE("retry: rnr_retry retries, 7 is for ever")
+{
+	for (u8 cnt = 0; cnt < 8; cnt++) {
+		struct retry_state r;
+		int taken = 0;
+
+		retry_init(&r, 0, cnt);
+		while (taken < 1000 && retry_take_rnr(&r))
+			taken++;
+		CHECK(taken == (cnt == 7 ? 1000 : cnt));
+	}
+}
+
+TEST_CASE("retry: the two budgets are separate, progress restores both")
+{
+	struct retry_state r;
+
+	retry_init(&r, 2, 1);
+	CHECK(retry_take(&r));
+	CHECK(retry_take(&r));
+	CHECK(!retry_take(&r));
+	CHECK(retry_take_rnr(&r));
+	CHECK(!retry_take_rnr(&r));
+	retry_progress(&r);
+	CHECK(retry_take(&r));
+	CHECK(retry_take(&r));
+	CHECK(!retry_take(&r));
+	CHECK(retry_take_rnr(&r));
+	CHECK(!retry_take_rnr(&r));
+}
+
+TEST_CASE("retry: only three bits of an attribute count")
+{
+	struct retry_state r;
+
+	retry_init(&r, 0xf9, 0xf8);
+	CHECK(retry_take(&r));
+	CHECK(!retry_take(&r));
+	CHECK(!retry_take_rnr(&r));
+}
+
+TEST_CASE("rto: timeout 0 waits for ever")
+{
+	struct rto_state s;
+
+	rto_init(&s, 0);
+	CHECK(rto_get(&s) == 0);
+	rto_sample(&s, 50000);
+	CHECK(rto_get(&s) == 0);
+}
+
+TEST_CASE("rto: before a sample it is cautious, within the attribute")
+{
+	struct rto_state s;
+
+	rto_init(&s, 14);
+	CHECK(rto_get(&s) == RTO_INITIAL_NSEC);
+	rto_init(&s, 10);	/* 4.2 ms */
+	CHECK(rto_get(&s) == 4194304);
+	rto_init(&s, 1);	/* 8 us: below what a timer can do */
+	CHECK(rto_get(&s) == RTO_MIN_NSEC);
+	rto_init(&s, 31);
+	CHECK(rto_get(&s) == RTO_INITIAL_NSEC);
+}
+
+TEST_CASE("rto: follows the round trip, between its bounds")
+{
+	struct rto_state s;
+	int i;
+
+	rto_init(&s, 18);	/* 1.07 s */
+	rto_sample(&s, 4 * msec);
+	CHECK(s.srtt_ns == 4 * msec);
+	CHECK(rto_get(&s) == 12 * msec);	/* 4 + 4 * 2 */
+	for (i = 0; i < 100; i++)
+		rto_sample(&s, 4 * msec);
+	CHECK(rto_get(&s) >= 4 * msec);
+	CHECK(rto_get(&s) < 4 * msec + 1000);	/* steady: no deviation left */
+	for (i = 0; i < 200; i++)
+		rto_sample(&s, 20000);
+	CHECK(rto_get(&s) == RTO_MIN_NSEC);
+	for (i = 0; i < 200; i++)
+		rto_sample(&s, 5000 * msec);
+	CHECK(rto_get(&s) == s.base_ns);
+}
+
+TEST_CASE("rto: one late answer widens it, as jitter should")
+{
+	struct rto_state s;
+	u64 before;
+	int i;
+
+	rto_init(&s, 18);
+	for (i = 0; i < 100; i++)
+		rto_sample(&s, 2 * msec);
+	before = rto_get(&s);
+	rto_sample(&s, 10 * msec);
+	CHECK(rto_get(&s) >= before + 8 * msec);
+}
+
+TEST_CASE("rto: absurd samples do no harm")
+{
+	struct rto_state s;
+
+	rto_init(&s, 31);
+	rto_sample(&s, 0);
+	CHECK(s.srtt_ns == 1);
+	CHECK(rto_get(&s) == RTO_MIN_NSEC);
+	for (int i = 0; i < 1000; i++)
+		rto_sample(&s, ~0ull);
+	CHECK(rto_get(&s) == s.base_ns);
+	for (int i = 0; i < 1000; i++)
+		rto_sample(&s, i & 1 ? ~0ull : 0);
+	CHECK(rto_get(&s) <= s.base_ns);
+	CHECK(rto_get(&s) >= RTO_MIN_NSEC);
+	CHECK(s.srtt_ns != 0);
+}
+
+TEST_CASE("rto: doubles until the attribute, progress ends it")
+{
+	struct rto_state s;
+	u64 want = RTO_MIN_NSEC;
+
+	rto_init(&s, 14);	/* 67.1 ms */
+	rto_sample(&s, 20000);
+	for (int i = 0; i < 300; i++) {
+		CAPTURE(i);
+		CHECK(rto_get(&s) == want);
+		rto_backoff(&s);
+		want = want * 2 < s.base_ns ? want * 2 : s.base_ns;
+	}
+	rto_progress(&s);
+	CHECK(rto_get(&s) == RTO_MIN_NSEC);
+}
+
+/* A peer that is gone: how long until the budget is used up, on a fake clock */
+static u64 outage(u8 timeout, u8 retry_cnt, u64 rtt, int *sent)
+{
+	struct retry_state r;
+	struct rto_state s;
+	u64 now = 0;
+
+	retry_init(&r, retry_cnt, 0);
+	rto_init(&s, timeout);
+	if (rtt)
+		rto_sample(&s, rtt);
+	*sent = 1;
+	for (;;) {
+		now += rto_get(&s);
+		if (rto_backoff(&s) && !retry_take(&r))
+			return now;
+		++*sent;
+		if (*sent > 1000)
+			return ~0ull;
+	}
+}
+
+TEST_CASE("rto: a QP survives an outage for as long as its attributes say")
+{
+	for (u8 timeout = 1; timeout < 32; timeout++)
+		for (u8 cnt = 0; cnt < 8; cnt++)
+			for (u64 rtt : { 0ull, 20000ull, 3000000ull, 900000000ull }) {
+				u64 base = ack_timeout_nsec(timeout);
+				u64 unit = base > RTO_MIN_NSEC ? base : RTO_MIN_NSEC;
+				int sent;
+				u64 lasted = outage(timeout, cnt, rtt, &sent);
+
+				CAPTURE((int)timeout);
+				CAPTURE((int)cnt);
+				CAPTURE(rtt);
+				/* each retry costs 1 to 2 timeouts: IBTA allows 1 to 4 */
+				CHECK(lasted >= (cnt + 1) * base);
+				CHECK(lasted <= (cnt + 1) * 2 * unit);
+				/* and no storm: free retries double their distance */
+				CHECK(sent <= 24 + cnt + 1);
+			}
+}
+
+TEST_CASE("rto: early expiries are free, a whole timeout is charged")
+{
+	struct rto_state s;
+	int charged = 0, n;
+
+	rto_init(&s, 14);	/* 67.1 ms: 1 + 2 + 4 + 8 + 16 + 32 = 63 ms, then more */
+	rto_sample(&s, 20000);
+	for (n = 0; !charged; n++)
+		charged = rto_backoff(&s);
+	CHECK(n == 7);
+	/* progress forgets the time that was waited */
+	rto_progress(&s);
+	for (n = 0, charged = 0; !charged; n++) {
+		charged = rto_backoff(&s);
+		if (n == 3)
+			rto_progress(&s);
+	}
+	CHECK(n == 4 + 7);
+}
+
+TEST_CASE("window: starts open, halves on loss, not below the floor")
+{
+	struct send_window w;
+
+	window_init(&w, 1024);
+	CHECK(w.cur == 1024);
+	window_loss(&w);
+	CHECK(w.cur == 512);
+	for (int i = 0; i < 20; i++)
+		window_loss(&w);
+	CHECK(w.cur == WINDOW_FLOOR);
+}
+
+TEST_CASE("window: a small maximum is its own floor")
+{
+	struct send_window w;
+
+	for (u32 max = 0; max < WINDOW_FLOOR; max++) {
+		window_init(&w, max);
+		CHECK(w.cur == (max ? max : 1));
+		window_loss(&w);
+		window_loss(&w);
+		CHECK(w.cur == (max ? max : 1));
+		window_acked(&w, 100000);
+		CHECK(w.cur == (max ? max : 1));
+	}
+}
+
+TEST_CASE("window: each acknowledged window opens it by the floor")
+{
+	struct send_window w;
+
+	window_init(&w, 64);
+	window_loss(&w);
+	window_loss(&w);
+	CHECK(w.cur == 16);
+	window_acked(&w, 15);
+	CHECK(w.cur == 16);
+	window_acked(&w, 1);
+	CHECK(w.cur == 32);
+	window_acked(&w, 31);
+	CHECK(w.cur == 32);
+	window_acked(&w, 1);
+	CHECK(w.cur == 48);
+	window_acked(&w, 48);
+	CHECK(w.cur == 64);
+	window_acked(&w, 1000);
+	CHECK(w.cur == 64);
+	CHECK(w.acked == 0);
+}
+
+TEST_CASE("window: a big acknowledgment counts whole, a loss forgets the count")
+{
+	struct send_window w;
+
+	window_init(&w, 256);
+	for (int i = 0; i < 4; i++)
+		window_loss(&w);
+	CHECK(w.cur == 16);
+	window_acked(&w, 16 + 32 + 48 + 5);
+	CHECK(w.cur == 64);
+	CHECK(w.acked == 5);
+	window_loss(&w);
+	CHECK(w.cur == 32);
+	CHECK(w.acked == 0);
+	window_acked(&w, 0xffffffff);
+	CHECK(w.cur == 256);
+}
+
+TEST_CASE("recovery: byte offset of a packet in its message")
+{
+	CHECK(psn_offset(5, 5, 1024) == 0);
+	CHECK(psn_offset(5, 7, 1024) == 2048);
+	CHECK(psn_offset(0xffffff, 1, 4096) == 8192);
+	/* the last packet of 2 GiB at each PMTU */
+	for (u32 pmtu : all_pmtus) {
+		u32 last = psn_packets(0x80000000, pmtu) - 1;
+
+		CHECK(psn_offset(0xfffff0, psn_add(0xfffff0, last), pmtu) ==
+		      0x80000000ull - pmtu);
+	}
+	CHECK(psn_offset(1, 0, 4096) == 0xffffffull * 4096);
+}
+
+TEST_CASE("recovery: UDP source port of known flows")
+{
+	/* flow label: low 14 bits, folded with the 6 above them */
+	CHECK(udp_sport(1, 0, 0) == 0xc001);
+	CHECK(udp_sport(0x4000, 0, 0) == 0xc001);
+	CHECK(udp_sport(0xfffff, 0, 0) == (0xc000 | (0x3fff ^ 0x3f)));
+	CHECK(udp_sport(0x12345, 1, 2) == (0xc000 | (0x2345 ^ 0x4)));
+	CHECK(udp_sport(0xfff00001, 0, 0) == udp_sport(1, 9, 9));
+	/* no label: from the QP numbers; 17 * 18 = 306 stays as it is */
+	CHECK(udp_sport(0, 17, 18) == 0xc000 + 306);
+	/* 2^23 * 2^23 = 2^46, folded by 20 to 2^46 + 2^26, by 40 to ... + 2^6: 64 */
+	CHECK(udp_sport(0, 0x800000, 0x800000) == 0xc040);
+	CHECK(udp_sport(0, 0, 5) == 0xc000);
+}
+
+TEST_CASE("recovery: UDP source port is symmetric, constant, spread")
+{
+	std::set<u16> ports;
+
+	for (u32 q = 1; q < 2000; q++) {
+		u32 lqpn = q * 7919 & QPN_MASK, rqpn = q * 104729 & QPN_MASK;
+		u16 port = udp_sport(0, lqpn, rqpn);
+
+		CHECK(port >= 0xc000);
+		CHECK(port == udp_sport(0, rqpn, lqpn));
+		ports.insert(port);
+	}
+	CHECK(ports.size() > 1500);
+}
