@@ -276,9 +276,9 @@ static int link_added(struct net_device *ndev, const struct net *net)
  *
  * Context: process context, without RTNL.
  * Return: 0; -EOPNOTSUPP for a netdev of the wrong type, -EEXIST if it has a
- * device, -ENODEV if it vanishes, -EINTR if the caller is killed, or what
- * sockets and the core's registration say (-ENFILE: @name is taken).  On
- * failure nothing is left behind.
+ * device or @name is taken, -ENODEV if it vanishes, -EINTR if the caller is
+ * killed, or what sockets and the core's registration say (-EADDRINUSE: another
+ * program has UDP port 4791).  On failure nothing is left behind.
  */
 static int link_add(const char *name, struct net_device *ndev)
 {
@@ -331,6 +331,11 @@ static int link_add(const char *name, struct net_device *ndev)
 	dev->net = rnet;
 
 	ret = rxe_verbs_register(dev, name);
+	if (ret == -ENFILE) {
+		pr_warn("%s: there is an RDMA device of this name already\n", name);
+		ret = -EEXIST;
+		goto fail;
+	}
 	if (ret) {
 		pr_warn("%s: cannot register a device on %s: error %d\n",
 			name, ndev->name, ret);

@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Sockets, routes and transmit.
+ *
+ * Receive side: every network namespace that holds a device has one IPv4 and
+ * one IPv6 socket on the RoCE port (struct rxe_net); they appear with the first
+ * device and go with the last.
+ *
+ * Transmit side: a task sends through its struct rxe_flow.  It builds a burst
+ * packet by packet (rxe_burst_add, _headers, _close) and hands it over with
+ * rxe_burst_send().  Whatever the stack then answers is a loss on the wire and
+ * nothing else: recovery is the requester's business.
+ *
+ * What the stack still holds is counted per flow, so that a flow cannot fill a
+ * queue below it; the count outlives the flow, because an skb may sit in a
+ * qdisc long after its QP is gone.
+ */
+#include <linux/crc32.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <linux/wait.h>
+#include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <net/route.h>
+#include <net/udp_tunnel.h>
+
+#include "rxe.h"
+#include "txmem.h"
+
+struct rxe_net {
+	struct list_head	list;
+	struct net		*net;
+	u32			users;
+	struct socket		*sock4;
+	struct socket		*sock6;
+};
+
+static LIST_HEAD(net_list);
+static DEFINE_MUTEX(net_mutex);		/* net_list, users */
+static DECLARE_WAIT_QUEUE_HEAD(net_gone);
+
+/* --- sockets ---------------------------------------------------------------- */
+
+static struct socket *net_open(struct net *net, sa_family_t family)
+{
+	struct udp_port_cfg port = {
+		.family = family,
+		.local_udp_port = htons(ROCE_UDP_PORT),
+	};
+	struct udp_tunnel_sock_cfg tunnel = {
+		.encap_type = 1,
+		.encap_rcv = rxe_rx_datagram,
+	};
+	struct socket *sock = NULL;
+	int err;
+
+	/* RoCE v2 has a checksum of its own, the UDP one is zero (A17.4.5) */
+	port.use_udp6_rx_checksums = 0;
+	port.ipv6_v6only = family == AF_INET6;
+	err = udp_sock_create(net, &port, &sock);
+	if (err)
+		return ERR_PTR(err);
+	if (!sock)	/* IPv6 is not built in */
+		return ERR_PTR(-EAFNOSUPPORT);
+	setup_udp_tunnel_sock(net, sock->sk, &tunnel);
+	return sock;
+}
+
+static void net_close(struct socket *sock)
+{
+	if (sock)
+		udp_tunnel_sock_release(sock->sk);
+}
+
+static int net_open_both(struct rxe_net *rnet)
+{
+	struct socket *sock;
+
+	sock = net_open(rnet->net, AF_INET);
+	if (IS_ERR(sock))
+		return PTR_ERR(sock);
+	rnet->sock4 = sock;
+	sock = net_open(rnet->net, AF_INET6);
+	if (!IS_ERR(sock)) {
+		rnet->sock6 = sock;
+		return 0;
+	}
+	/* without IPv6 the device works over IPv4 */
+	if (PTR_ERR(sock) == -EAFNOSUPPORT || PTR_ERR(sock) == -EPFNOSUPPORT)
+		return 0;
+	net_close(rnet->sock4);
+	return PTR_ERR(sock);
+}
+
+static struct rxe_net *net_find(struct net *net)
+{
+	struct rxe_net *rnet;
+
+	lockdep_assert_held(&net_mutex);
+	list_for_each_entry(rnet, &net_list, list)
+		if (net_eq(rnet->net, net))
+			return rnet;
+	return NULL;
+}
+
+/**
+ * rxe_net_get - make a namespace receive RoCE
+ * @net: the namespace; the caller's netdev keeps it alive
+ *
+ * Context: process, may sleep.
+ * Return: a reference to put with rxe_net_put(), or an error pointer;
+ * -EADDRINUSE if another socket owns the RoCE port.
+ */
+struct rxe_net *rxe_net_get(struct net *net)
+{
+	struct rxe_net *rnet;
+	int err = 0;
+
+	mutex_lock(&net_mutex);
+	rnet = net_find(net);
+	if (!rnet) {
+		rnet = kzalloc(sizeof(*rnet), GFP_KERNEL);
+		if (!rnet) {
+			err = -ENOMEM;
+			goto out;
+		}
+		rnet->net = net;
+		err = net_open_both(rnet);
+		if (err) {
+			kfree(rnet);
+			goto out;
+		}
+		list_add(&rnet->list, &net_list);
+	}
+	rnet->users++;
+out:
+	mutex_unlock(&net_mutex);
+	return err ? ERR_PTR(err) : rnet;
+}
+
+/**
+ * rxe_net_put - give up a reference of rxe_net_get()
+ * @rnet: the namespace's sockets; closed with the last reference
+ *
+ * Context: process, may sleep.
+ */
+void rxe_net_put(struct rxe_net *rnet)
+{
+	mutex_lock(&net_mutex);
+	if (!--rnet->users) {
+		list_del(&rnet->list);
+		net_close(rnet->sock4);
+		net_close(rnet->sock6);
+		/* a datagram may still be on its way through rxe_rx_datagram() */
+		synchronize_net();
+		kfree(rnet);
+		wake_up_all(&net_gone);
+	}
+	mutex_unlock(&net_mutex);
+}
+
+static bool net_unused(struct net *net)
+{
+	bool unused;
+
+	mutex_lock(&net_mutex);
+	unused = !net_find(net);
+	mutex_unlock(&net_mutex);
+	return unused;
+}
+
+/*
+ * A namespace goes: its netdevs have been unregistered or moved away, and their
+ * devices are about to follow, maybe in a work item.  Wait for the last.
+ */
+static void __net_exit net_exit_one(struct net *net)
+{
+	wait_event(net_gone, net_unused(net));
+}
+
+static struct pernet_operations net_ops = {
+	.exit = net_exit_one,
+};
+
+/* --- packets that the stack holds ------------------------------------------- */
+
+/**
+ * struct rxe_inflight - packets of one flow between us and the wire
+ * @packets: number, plus INFLIGHT_OWNER while the flow exists
+ * @waiting: the flow wants to be called when there is room
+ * @lock: @task
+ * @task: whom to call, NULL after the flow has gone
+ */
+struct rxe_inflight {
+	atomic_t	packets;
+	bool		waiting;
+	spinlock_t	lock;
+	struct rxe_task	*task;
+};
+
+#define INFLIGHT_OWNER	(1 << 24)
+
+static atomic_t inflight_count = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(inflight_none);
+
+static void inflight_free(struct rxe_inflight *inflight)
+{
+	kfree(inflight);
+	if (atomic_dec_and_test(&inflight_count))
+		wake_up(&inflight_none);
+}
+
+static void inflight_wake(struct rxe_inflight *inflight)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&inflight->lock, flags);
+	if (inflight->task && inflight->waiting) {
+		WRITE_ONCE(inflight->waiting, false);
+		tasklet_schedule(&inflight->task->bh);
+	}
+	spin_unlock_irqrestore(&inflight->lock, flags);
+}
+
+static void inflight_destructor(struct sk_buff *skb)
+{
+	struct rxe_inflight *inflight = skb_shinfo(skb)->destructor_arg;
+	int left;
+
+	rcu_read_lock();	/* rxe_net_exit() waits for our last instruction */
+	if (READ_ONCE(inflight->waiting) &&
+	    (atomic_read(&inflight->packets) & (INFLIGHT_OWNER - 1)) <= RXE_FLOW_LOW)
+		inflight_wake(inflight);
+	left = atomic_dec_return(&inflight->packets);
+	if (!left)
+		inflight_free(inflight);
+	rcu_read_unlock();
+}
+
+/**
+ * rxe_flow_busy - whether the local stack holds enough of a flow's packets
+ * @flow: the flow
+ *
+ * If so, the flow's task is called again when there is room.
+ *
+ * Context: the flow's task.
+ */
+bool rxe_flow_busy(struct rxe_flow *flow)
+{
+	struct rxe_inflight *inflight = flow->inflight;
+
+	if (likely(atomic_read(&inflight->packets) - INFLIGHT_OWNER < RXE_FLOW_HIGH))
+		return false;
+	WRITE_ONCE(inflight->waiting, true);
+	smp_mb();	/* the flag is seen, or we see the room that was made */
+	return atomic_read(&inflight->packets) - INFLIGHT_OWNER >= RXE_FLOW_HIGH;
+}
+
+/* --- flows ------------------------------------------------------------------ */
+
+/**
+ * rxe_flow_init - make a flow without an address
+ * @flow: to be filled
+ * @dev: device
+ * @task: called when a busy flow has room again
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *task)
+{
+	struct rxe_inflight *inflight;
+
+	memset(flow, 0, sizeof(*flow));
+	inflight = kzalloc(sizeof(*inflight), GFP_KERNEL);
+	if (!inflight)
+		return -ENOMEM;
+	atomic_set(&inflight->packets, INFLIGHT_OWNER);
+	spin_lock_init(&inflight->lock);
+	inflight->task = task;
+	atomic_inc(&inflight_count);
+	flow->dev = dev;
+	flow->inflight = inflight;
+	flow->ident = get_random_u32();
+	return 0;
+}
+
+static void flow_drop_route(struct rxe_flow *flow)
+{
+	dst_release(flow->dst);
+	flow->dst = NULL;
+}
+
+/**
+ * rxe_flow_exit - let go of a flow; packets on their way are not waited for
+ * @flow: the flow; its task has been stopped
+ *
+ * Context: process.
+ */
+void rxe_flow_exit(struct rxe_flow *flow)
+{
+	struct rxe_inflight *inflight = flow->inflight;
+
+	if (!inflight)
+		return;
+	flow->inflight = NULL;
+	flow_drop_route(flow);
+	spin_lock_irq(&inflight->lock);
+	inflight->task = NULL;
+	spin_unlock_irq(&inflight->lock);
+	if (!atomic_sub_return(INFLIGHT_OWNER, &inflight->packets))
+		inflight_free(inflight);
+}
+
+/**
+ * rxe_flow_reset - forget the address
+ * @flow: the flow; its task does not run
+ *
+ * Context: process.
+ */
+void rxe_flow_reset(struct rxe_flow *flow)
+{
+	flow_drop_route(flow);
+	flow->family = 0;
+}
+
+static void flow_build_ipv4(struct rxe_flow *flow)
+{
+	struct iphdr *ip = (struct iphdr *)flow->hdr;
+
+	ip->version = 4;
+	ip->ihl = sizeof(*ip) / 4;
+	ip->tos = flow->tos;
+	ip->frag_off = htons(IP_DF);
+	ip->ttl = flow->ttl;
+	ip->protocol = IPPROTO_UDP;
+	ip->saddr = flow->saddr.v4;
+	ip->daddr = flow->daddr.v4;
+	flow->hdr_len = sizeof(*ip) + sizeof(struct udphdr);
+}
+
+static void flow_build_ipv6(struct rxe_flow *flow)
+{
+	struct ipv6hdr *ip6 = (struct ipv6hdr *)flow->hdr;
+
+	ip6_flow_hdr(ip6, flow->tos, htonl(flow->flow_label));
+	ip6->nexthdr = IPPROTO_UDP;
+	ip6->hop_limit = flow->ttl;
+	ip6->saddr = flow->saddr.v6;
+	ip6->daddr = flow->daddr.v6;
+	flow->hdr_len = sizeof(*ip6) + sizeof(struct udphdr);
+}
+
+/**
+ * rxe_flow_set - give a flow its address
+ * @flow: the flow; its task does not run
+ * @attr: address vector with a resolved source GID
+ * @lqpn: our QP number
+ * @rqpn: the peer's QP number
+ *
+ * Context: process.
+ * Return: 0, or -EINVAL if source and destination are of different families.
+ */
+int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
+		 u32 lqpn, u32 rqpn)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+	const struct in6_addr *sgid = (const struct in6_addr *)&grh->sgid_attr->gid;
+	const struct in6_addr *dgid = (const struct in6_addr *)&grh->dgid;
+	struct udphdr *udp;
+
+	if (ipv6_addr_v4mapped(sgid) != ipv6_addr_v4mapped(dgid))
+		return -EINVAL;
+	rxe_flow_reset(flow);
+	memset(flow->hdr, 0, sizeof(flow->hdr));
+	flow->tos = grh->traffic_class;
+	/* some connection managers leave the limit at 1 for what may be routed */
+	flow->ttl = grh->hop_limit > 1 ? grh->hop_limit : IPDEFTTL;
+	flow->flow_label = grh->flow_label & 0xfffff;
+	flow->sport = htons(udp_sport(grh->flow_label, lqpn, rqpn));
+	if (ipv6_addr_v4mapped(sgid)) {
+		flow->saddr.v4 = sgid->s6_addr32[3];
+		flow->daddr.v4 = dgid->s6_addr32[3];
+		flow->family = AF_INET;
+		flow_build_ipv4(flow);
+	} else {
+		flow->saddr.v6 = *sgid;
+		flow->daddr.v6 = *dgid;
+		flow->family = AF_INET6;
+		flow_build_ipv6(flow);
+	}
+	udp = (struct udphdr *)(flow->hdr + flow->hdr_len - sizeof(*udp));
+	udp->source = flow->sport;
+	udp->dest = htons(ROCE_UDP_PORT);
+	return 0;
+}
+
+static struct dst_entry *flow_route_ipv4(struct rxe_flow *flow, struct rxe_net *rnet)
+{
+	struct flowi4 fl = {
+		.flowi4_oif = flow->dev->ndev->ifindex,
+		.flowi4_proto = IPPROTO_UDP,
+		.saddr = flow->saddr.v4,
+		.daddr = flow->daddr.v4,
+		.fl4_sport = flow->sport,
+		.fl4_dport = htons(ROCE_UDP_PORT),
+	};
+	struct rtable *rt = ip_route_output_key(rnet->net, &fl);
+
+	return IS_ERR(rt) ? NULL : &rt->dst;
+}
+
+static struct dst_entry *flow_route_ipv6(struct rxe_flow *flow, struct rxe_net *rnet)
+{
+	struct flowi6 fl = {
+		.flowi6_oif = flow->dev->ndev->ifindex,
+		.flowi6_proto = IPPROTO_UDP,
+		.saddr = flow->saddr.v6,
+		.daddr = flow->daddr.v6,
+		.fl6_sport = flow->sport,
+		.fl6_dport = htons(ROCE_UDP_PORT),
+	};
+	struct dst_entry *dst;
+
+	if (!rnet->sock6)
+		return NULL;
+	fl.flowlabel = ip6_make_flowinfo(flow->tos, htonl(flow->flow_label));
+	dst = ip6_dst_lookup_flow(rnet->net, rnet->sock6->sk, &fl, NULL);
+	if (IS_ERR(dst))
+		return NULL;
+	flow->cookie = rt6_get_cookie(dst_rt6_info(dst));
+	return dst;
+}
+
+/* The route to the peer, or NULL if there is none at the moment. */
+static struct dst_entry *flow_route(struct rxe_flow *flow)
+{
+	struct rxe_net *rnet = flow->dev->net;
+
+	if (likely(flow->dst && dst_check(flow->dst, flow->cookie)))
+		return flow->dst;
+	flow_drop_route(flow);
+	flow->cookie = 0;
+	if (flow->family == AF_INET)
+		flow->dst = flow_route_ipv4(flow, rnet);
+	else if (flow->family == AF_INET6)
+		flow->dst = flow_route_ipv6(flow, rnet);
+	return flow->dst;
+}
+
+/* --- bursts ----------------------------------------------------------------- */
+
+/**
+ * rxe_burst_begin - start an empty burst
+ * @burst: to be filled
+ * @flow: where to
+ *
+ * Context: the flow's task, bottom halves off.
+ */
+void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
+{
+	burst->flow = flow;
+	__skb_queue_head_init(&burst->skbs);
+	burst->packets = 0;
+	burst->no_route = !flow_route(flow);
+}
+
+/**
+ * rxe_burst_add - begin the next packet of a burst
+ * @burst: the burst
+ * @pkt: filled: where headers and payload go
+ * @hdr_len: bytes of BTH and extended headers
+ * @payload_len: bytes of payload, without pad
+ *
+ * The caller writes @pkt->hdr, calls rxe_burst_headers(), writes @pkt->payload
+ * and calls rxe_burst_close(), or rxe_burst_drop() if it cannot.
+ *
+ * Context: the flow's task, bottom halves off.
+ * Return: 0 or -ENOMEM.
+ */
+int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
+		  u32 payload_len)
+{
+	struct rxe_flow *flow = burst->flow;
+	u32 len = hdr_len + payload_len + wire_pad(payload_len) + ICRC_LEN;
+	u32 headroom = LL_MAX_HEADER;
+	struct sk_buff *skb;
+	struct udphdr *udp;
+
+	if (!burst->no_route)
+		headroom = LL_RESERVED_SPACE(flow->dst->dev);
+	skb = rxe_txmem_skb(headroom + flow->hdr_len + len);
+	if (unlikely(!skb))
+		return -ENOMEM;
+	skb_reserve(skb, headroom);
+	skb_reset_network_header(skb);
+	memcpy(skb_put(skb, flow->hdr_len), flow->hdr, flow->hdr_len);
+	skb_set_transport_header(skb, flow->hdr_len - sizeof(*udp));
+	udp = udp_hdr(skb);
+	udp->len = htons(sizeof(*udp) + len);
+	if (flow->family == AF_INET) {
+		struct iphdr *ip = ip_hdr(skb);
+
+		ip->tot_len = htons(flow->hdr_len + len);
+		ip->id = htons(flow->ident++);
+	} else {
+		ipv6_hdr(skb)->payload_len = udp->len;
+	}
+	pkt->skb = skb;
+	pkt->hdr = skb_put(skb, len);
+	pkt->payload = pkt->hdr + hdr_len;
+	pkt->hdr_len = hdr_len;
+	pkt->payload_len = payload_len;
+	return 0;
+}
+
+/**
+ * rxe_burst_headers - the headers of the packet under construction are final
+ * @burst: the burst
+ * @pkt: the packet
+ *
+ * Context: the flow's task, bottom halves off.
+ * Return: the running sum to which the payload must be added as it is copied,
+ * or NULL if nobody needs a sum.
+ */
+u32 *rxe_burst_headers(struct rxe_burst *burst, struct rxe_txpkt *pkt)
+{
+	const u8 *ip = skb_network_header(pkt->skb);
+	const u8 *udp = skb_transport_header(pkt->skb);
+	u8 pseudo[ICRC_PSEUDO_MAX];
+	u32 len;
+
+	if (burst->flow->family == AF_INET)
+		len = icrc_pseudo_ipv4(pseudo, ip, udp, pkt->hdr);
+	else
+		len = icrc_pseudo_ipv6(pseudo, ip, udp, pkt->hdr);
+	pkt->crc = crc32_le(ICRC_SEED, pseudo, len);
+	pkt->crc = crc32_le(pkt->crc, pkt->hdr + BTH_LEN, pkt->hdr_len - BTH_LEN);
+	return &pkt->crc;
+}
+
+/**
+ * rxe_burst_close - the packet under construction is complete
+ * @burst: the burst
+ * @pkt: the packet; its payload stands in place and is part of the sum
+ *
+ * Context: the flow's task, bottom halves off.
+ */
+void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
+{
+	u8 *end = pkt->payload + pkt->payload_len;
+	u32 pad = wire_pad(pkt->payload_len);
+
+	memset(end, 0, pad);
+	pkt->crc = crc32_le(pkt->crc, end, pad);
+	icrc_write(end + pad, pkt->crc);
+	__skb_queue_tail(&burst->skbs, pkt->skb);
+	burst->packets++;
+	pkt->skb = NULL;
+}
+
+/**
+ * rxe_burst_drop - the packet under construction cannot be completed
+ * @burst: the burst; earlier packets stay
+ * @pkt: the packet, freed
+ *
+ * Context: the flow's task, bottom halves off.
+ */
+void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt)
+{
+	kfree_skb(pkt->skb);
+	pkt->skb = NULL;
+}
+
+/**
+ * rxe_burst_send - hand a burst to the stack
+ * @burst: the burst, empty afterwards
+ *
+ * Packets that the stack refuses, or for which there is no route, are counted
+ * and are otherwise like packets lost on the wire.
+ *
+ * Context: the flow's task, bottom halves off.
+ */
+void rxe_burst_send(struct rxe_burst *burst)
+{
+	struct rxe_flow *flow = burst->flow;
+	struct rxe_net *rnet = flow->dev->net;
+	struct sk_buff *skb;
+	u64 bytes = 0;
+	u32 dropped = 0;
+	int err;
+
+	if (!burst->packets)
+		return;
+	if (unlikely(burst->no_route)) {
+		rxe_count_add(flow->dev, RXE_CNT_TX_DROPPED, burst->packets);
+		__skb_queue_purge(&burst->skbs);
+		burst->packets = 0;
+		return;
+	}
+	atomic_add(burst->packets, &flow->inflight->packets);
+	rcu_read_lock();
+	while ((skb = __skb_dequeue(&burst->skbs))) {
+		bytes += skb->len;
+		skb_shinfo(skb)->destructor_arg = flow->inflight;
+		skb->destructor = inflight_destructor;
+		skb_dst_set_noref(skb, flow->dst);
+		if (flow->family == AF_INET)
+			err = ip_local_out(rnet->net, rnet->sock4->sk, skb);
+		else
+			err = ip6_local_out(rnet->net, rnet->sock6->sk, skb);
+		if (unlikely(net_xmit_eval(err)))
+			dropped++;
+	}
+	rcu_read_unlock();
+	rxe_count_add(flow->dev, RXE_CNT_TX_PACKETS, burst->packets);
+	rxe_count_add(flow->dev, RXE_CNT_TX_BYTES, bytes);
+	if (unlikely(dropped))
+		rxe_count_add(flow->dev, RXE_CNT_TX_DROPPED, dropped);
+	burst->packets = 0;
+}
+
+/**
+ * rxe_net_init - before the first device
+ *
+ * Context: module init.
+ * Return: 0 or an error.
+ */
+int rxe_net_init(void)
+{
+	return register_pernet_subsys(&net_ops);
+}
+
+/**
+ * rxe_net_exit - after the last device
+ *
+ * Waits for packets that still sit in some queue of the stack: their destructor
+ * is ours.
+ *
+ * Context: module exit.
+ */
+void rxe_net_exit(void)
+{
+	unregister_pernet_subsys(&net_ops);
+	wait_event(inflight_none, !atomic_read(&inflight_count));
+	synchronize_rcu();
+	rxe_txmem_exit();
+}

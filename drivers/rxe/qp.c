@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs: their objects, and their life from RESET to RESET.
+ *
+ *   RESET ─► INIT ─► RTR ─► RTS ◄─► SQD           by modify_qp
+ *     ▲        │      │      │       │
+ *     └────────┴──────┴──────┴───────┴──► ERR      by modify_qp, or by an error
+ *
+ * modify_qp is the only one that leaves a state in an orderly way: it stops both
+ * tasks, changes what is to be changed, and starts them again, so that tasks
+ * read attributes without a lock.  Errors only ever move a QP to ERR.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "rxe.h"
+
+#define QP_ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
+				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+
+/* --- the send side's task --------------------------------------------------- */
+
+/* SQD: tell once that everything that was begun has been completed (10.3.1.5). */
+static void sq_check_drained(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	const struct rxe_swqe *wqe;
+
+	if (rxe_qp_state(qp) != IB_QPS_SQD || sq->drained)
+		return;
+	if (sq->cons != sq->prod) {
+		wqe = rxe_sq_slot(sq, sq->cons);
+		if (wqe->sent)
+			return;
+	}
+	sq->drained = true;
+	WRITE_ONCE(qp->sq_draining, false);
+	if (qp->attr.en_sqd_async_notify)
+		rxe_qp_event(qp, IB_EVENT_SQ_DRAINED);
+}
+
+/* Everything about our own requests: answers first, they make room. */
+static bool sq_task(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	bool more = false;
+
+	switch (rxe_qp_state(qp)) {
+	case IB_QPS_RTS:
+	case IB_QPS_SQD:
+		rxe_requester_pull(qp);
+		rxe_completer_events(qp);
+		more = rxe_completer_receive(qp);
+		if (rxe_qp_state(qp) != IB_QPS_ERR)
+			more |= rxe_requester_send(qp);
+		if (rxe_qp_state(qp) != IB_QPS_ERR) {
+			rxe_completer_arm(qp);
+			sq_check_drained(qp);
+			return more;
+		}
+		fallthrough;
+	case IB_QPS_ERR:
+	case IB_QPS_SQE:
+		rxe_completer_flush(qp);
+		fallthrough;
+	default:
+		skb_queue_purge(&sq->rxq);
+		return false;
+	}
+}
+
+/* --- errors and events ------------------------------------------------------ */
+
+/**
+ * rxe_qp_event - tell the owner of a QP
+ * @qp: the QP
+ * @event: what happened
+ *
+ * Context: any, no lock held that the consumer's handler could want.
+ */
+void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event)
+{
+	struct ib_event ev = {
+		.device = qp->ib.device,
+		.element.qp = &qp->ib,
+		.event = event,
+	};
+
+	if (qp->ib.event_handler)
+		qp->ib.event_handler(&ev, qp->ib.qp_context);
+}
+
+/**
+ * rxe_qp_error - move a QP to the error state
+ * @qp: the QP
+ *
+ * Both sides flush what they have, soon.
+ *
+ * Context: process or softirq; from within a task or not.
+ */
+void rxe_qp_error(struct rxe_qp *qp)
+{
+	bool changed = false;
+
+	spin_lock_bh(&qp->lock);
+	if (qp->state != IB_QPS_ERR && qp->state != IB_QPS_RESET) {
+		WRITE_ONCE(qp->state, IB_QPS_ERR);
+		changed = true;
+	}
+	spin_unlock_bh(&qp->lock);
+	if (!changed)
+		return;
+	rxe_task_kick(&qp->sq.task);
+	rxe_task_kick(&qp->rq.task);
+}
+
+/* --- creation --------------------------------------------------------------- */
+
+static int qp_check_init(struct rxe_dev *dev, const struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (init->qp_type != IB_QPT_RC || init->create_flags || init->srq || init->xrcd)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > RXE_MAX_QP_WR || cap->max_recv_wr > RXE_MAX_QP_WR ||
+	    cap->max_send_sge > RXE_MAX_SGE || cap->max_recv_sge > RXE_MAX_SGE ||
+	    cap->max_inline_data > RXE_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+/* Inline data and SGEs share the room behind a WQE. */
+static void qp_set_caps(struct rxe_qp *qp, struct ib_qp_cap *cap)
+{
+	u32 room = max_t(u32, cap->max_send_sge * sizeof(struct rxe_sge),
+			 cap->max_inline_data);
+
+	room = max_t(u32, room, sizeof(struct rxe_sge));
+	cap->max_send_wr = max(cap->max_send_wr, 1U);
+	cap->max_recv_wr = max(cap->max_recv_wr, 1U);
+	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
+	cap->max_send_sge = min_t(u32, room / sizeof(struct rxe_sge), RXE_MAX_SGE);
+	cap->max_inline_data = room;
+	qp->cap = *cap;
+}
+
+static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
+{
+	u32 room = round_up(qp->cap.max_inline_data, sizeof(u64));
+	struct rxe_sq *sq = &qp->sq;
+	int err;
+
+	spin_lock_init(&sq->post_lock);
+	skb_queue_head_init(&sq->rxq);
+	timer_setup(&sq->timer, rxe_completer_timeout, 0);
+	timer_setup(&sq->rnr_timer, rxe_completer_rnr_timeout, 0);
+	rxe_task_init(&sq->task, qp, sq_task);
+	sq->mask = roundup_pow_of_two(qp->cap.max_send_wr + 1) - 1;
+	sq->stride = round_up(offsetof(struct rxe_swqe, sge) + room, sizeof(u64));
+	sq->slots = kvcalloc(sq->mask + 1, sq->stride, GFP_KERNEL);
+	if (!sq->slots)
+		return -ENOMEM;
+	if (udata) {
+		err = rxe_ring_create(&sq->ring, qp->dev, udata, qp->cap.max_send_wr,
+				      sizeof(struct rxe_send_wqe) + room, mi);
+		if (err)
+			return err;
+		if (WARN_ON_ONCE(sq->ring.mask != sq->mask))
+			return -EINVAL;
+	}
+	return rxe_flow_init(&sq->flow, qp->dev, &sq->task);
+}
+
+static int rq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
+{
+	struct rxe_rq *rq = &qp->rq;
+	int err;
+
+	spin_lock_init(&rq->post_lock);
+	skb_queue_head_init(&rq->rxq);
+	timer_setup(&rq->flush_timer, rxe_responder_flush_timeout, 0);
+	rxe_task_init(&rq->task, qp, rxe_responder_task);
+	err = rxe_ring_create(&rq->ring, qp->dev, udata, qp->cap.max_recv_wr,
+			      sizeof(struct rxe_recv_wqe) +
+			      qp->cap.max_recv_sge * sizeof(struct rxe_sge), mi);
+	if (err)
+		return err;
+	return rxe_flow_init(&rq->flow, qp->dev, &rq->task);
+}
+
+/* Undoes as much of the creation as has happened; nobody can find the QP. */
+static void qp_free(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_rq *rq = &qp->rq;
+
+	skb_queue_purge(&sq->rxq);
+	skb_queue_purge(&rq->rxq);
+	kfree_skb(rq->iter.skb);
+	rq->iter.skb = NULL;
+	rxe_flow_exit(&sq->flow);
+	rxe_flow_exit(&rq->flow);
+	rxe_ring_destroy(&sq->ring);
+	rxe_ring_destroy(&rq->ring);
+	kvfree(sq->slots);
+	kfree(rq->res);
+}
+
+static int qp_respond(struct ib_udata *udata, struct rxe_create_qp_resp *resp)
+{
+	if (!udata)
+		return 0;
+	return ib_respond_udata(udata, *resp);
+}
+
+/**
+ * rxe_qp_create - the create_qp verb (11.2.4.1)
+ * @ibqp: allocated by the core
+ * @init: attributes; the capabilities granted are written back
+ * @udata: NULL for a kernel user
+ *
+ * Context: process, may sleep.
+ * Return: 0, -EOPNOTSUPP for a QP type not supported, -EINVAL for a limit
+ * exceeded, -ENOMEM, -ENOSPC without a free QP number, -EFAULT.
+ */
+int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct rxe_dev *dev = to_rxe_dev(ibqp->device);
+	struct rxe_create_qp_resp resp = {};
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+	int err;
+
+	err = qp_check_init(dev, init);
+	if (err)
+		return err;
+	qp->dev = dev;
+	qp->is_user = !!udata;
+	qp->state = IB_QPS_RESET;
+	qp->scq = to_rxe_cq(init->send_cq);
+	qp->rcq = to_rxe_cq(init->recv_cq);
+	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	mutex_init(&qp->mutex);
+	spin_lock_init(&qp->lock);
+	qp_set_caps(qp, &init->cap);
+	err = sq_create(qp, udata, &resp.sq_mi);
+	if (!err)
+		err = rq_create(qp, udata, &resp.rq_mi);
+	if (err)
+		goto fail;
+	qp->id = rxe_id_new(&rxe_qp_ids, qp);
+	if (IS_ERR(qp->id)) {
+		err = PTR_ERR(qp->id);
+		goto fail;
+	}
+	qp->ib.qp_num = qp->id->number;
+	err = qp_respond(udata, &resp);
+	if (err) {
+		rxe_id_free(&rxe_qp_ids, qp->id);
+		goto fail;
+	}
+	rxe_id_publish(&rxe_qp_ids, qp->id);
+	return 0;
+fail:
+	qp_free(qp);
+	return err;
+}
+
+/**
+ * rxe_qp_destroy - the destroy_qp verb (11.2.4.4)
+ * @ibqp: the QP
+ * @udata: unused
+ *
+ * Waits for nothing but the work that is going on this moment; packets in some
+ * queue of the stack are left to themselves.
+ *
+ * Context: process, may sleep.
+ * Return: 0.
+ */
+int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+
+	/* no datagram finds it any more, and none is in our hands */
+	rxe_id_free(&rxe_qp_ids, qp->id);
+	rxe_task_stop(&qp->sq.task);
+	rxe_task_stop(&qp->rq.task);
+	timer_delete_sync(&qp->sq.timer);
+	timer_delete_sync(&qp->sq.rnr_timer);
+	timer_delete_sync(&qp->rq.flush_timer);
+	/* no destructor of an skb calls the tasks any more */
+	rxe_flow_exit(&qp->sq.flow);
+	rxe_flow_exit(&qp->rq.flow);
+	rxe_task_exit(&qp->sq.task);
+	rxe_task_exit(&qp->rq.task);
+	qp_free(qp);
+	return 0;
+}
+
+/* --- modification ----------------------------------------------------------- */
+
+static int modify_check(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
+			enum ib_qp_state cur, enum ib_qp_state next)
+{
+	if ((mask & ~(IB_QP_ATTR_STANDARD_BITS)) ||
+	    !ib_modify_qp_is_ok(cur, next, qp->ib.qp_type, mask))
+		return -EINVAL;
+	if (mask & (IB_QP_ALT_PATH | IB_QP_CAP))
+		return -EOPNOTSUPP;
+	if ((mask & IB_QP_PATH_MIG_STATE) && attr->path_mig_state != IB_MIG_MIGRATED)
+		return -EOPNOTSUPP;
+	if ((mask & IB_QP_PORT) && attr->port_num != RXE_PORT)
+		return -EINVAL;
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= RXE_MAX_PKEY)
+		return -EINVAL;
+	if ((mask & IB_QP_ACCESS_FLAGS) && (attr->qp_access_flags & ~QP_ACCESS_SUPPORTED))
+		return -EINVAL;
+	if ((mask & IB_QP_PATH_MTU) &&
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > rxe_verbs_mtu(qp->dev->ndev)))
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > RXE_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic > RXE_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if (((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7) ||
+	    ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7) ||
+	    ((mask & IB_QP_TIMEOUT) && attr->timeout > 31) ||
+	    ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31))
+		return -EINVAL;
+	if ((mask & IB_QP_AV) &&
+	    (!(rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH) ||
+	     rdma_ah_get_port_num(&attr->ah_attr) != RXE_PORT))
+		return -EINVAL;
+	return 0;
+}
+
+static int modify_replay(struct rxe_qp *qp, u32 count)
+{
+	struct rxe_resp_res *res = NULL;
+
+	if (count == qp->rq.num_res)
+		return 0;
+	if (count) {
+		res = kcalloc(count, sizeof(*res), GFP_KERNEL);
+		if (!res)
+			return -ENOMEM;
+	}
+	kfree(qp->rq.res);
+	qp->rq.res = res;
+	qp->rq.num_res = count;
+	qp->rq.res_next = 0;
+	return 0;
+}
+
+static int modify_address(struct rxe_qp *qp, const struct ib_qp_attr *attr, u32 dest)
+{
+	u32 lqpn = qp->ib.qp_num;
+	int err;
+
+	err = rxe_flow_set(&qp->sq.flow, &attr->ah_attr, lqpn, dest);
+	if (!err)
+		err = rxe_flow_set(&qp->rq.flow, &attr->ah_attr, lqpn, dest);
+	return err;
+}
+
+/* Back to the state after creation; both tasks are stopped. */
+static void qp_reset(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_rq *rq = &qp->rq;
+
+	timer_delete_sync(&sq->timer);
+	timer_delete_sync(&sq->rnr_timer);
+	timer_delete_sync(&rq->flush_timer);
+	skb_queue_purge(&sq->rxq);
+	skb_queue_purge(&rq->rxq);
+	kfree_skb(rq->iter.skb);
+	rq->iter.skb = NULL;
+	rxe_flow_reset(&sq->flow);
+	rxe_flow_reset(&rq->flow);
+
+	/* WQEs still posted are discarded without completion (10.3.1.1) */
+	rxe_requester_pull(qp);
+	sq->cons = sq->prod;
+	sq->next = sq->prod;
+	if (qp->is_user)
+		rxe_ring_set_consumer(&sq->ring, sq->cons & sq->mask);
+	sq->psn = 0;
+	sq->max_psn = 0;
+	sq->una_psn = 0;
+	sq->unacked = 0;
+	sq->reads_head = 0;
+	sq->reads_tail = 0;
+	sq->rewound = false;
+	sq->rnr_wait = false;
+	sq->drained = false;
+	sq->rtt_start = 0;
+	sq->events = 0;
+
+	rq->ring.index = rxe_ring_producer(&rq->ring);
+	rxe_ring_set_consumer(&rq->ring, rq->ring.index);
+	kfree(rq->res);
+	rq->res = NULL;
+	rq->num_res = 0;
+	rq->res_next = 0;
+	rq->psn = 0;
+	rq->msn = 0;
+	rq->progress = MSG_NONE;
+	rq->have_wqe = false;
+	rq->read.active = false;
+	rq->ack_pending = false;
+	rq->nak_sent = false;
+	rq->established = false;
+	memset(&qp->attr, 0, sizeof(qp->attr));
+	WRITE_ONCE(qp->sq_draining, false);
+}
+
+/* Takes over what the mask names and may fail. */
+static int modify_resources(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	u32 dest = mask & IB_QP_DEST_QPN ? attr->dest_qp_num : qp->attr.dest_qp_num;
+	int err;
+
+	if (mask & IB_QP_AV) {
+		err = modify_address(qp, attr, dest);
+		if (err)
+			return err;
+		qp->attr.ah_attr = attr->ah_attr;
+		/* the core's reference to the source GID ends with the call */
+		qp->attr.ah_attr.grh.sgid_attr = NULL;
+	}
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
+		err = modify_replay(qp, attr->max_dest_rd_atomic);
+		if (err)
+			return err;
+		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	}
+	return 0;
+}
+
+static void modify_plain(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct ib_qp_attr *mine = &qp->attr;
+	struct rxe_sq *sq = &qp->sq;
+
+	if (mask & IB_QP_PORT)
+		mine->port_num = attr->port_num;
+	if (mask & IB_QP_PKEY_INDEX)
+		mine->pkey_index = attr->pkey_index;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		mine->qp_access_flags = attr->qp_access_flags;
+	if (mask & IB_QP_QKEY)
+		mine->qkey = attr->qkey;
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		mine->en_sqd_async_notify = attr->en_sqd_async_notify;
+	if (mask & IB_QP_DEST_QPN)
+		mine->dest_qp_num = attr->dest_qp_num & QPN_MASK;
+	if (mask & IB_QP_PATH_MTU) {
+		mine->path_mtu = attr->path_mtu;
+		qp->pmtu = ib_mtu_enum_to_int(attr->path_mtu);
+	}
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		mine->min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		mine->max_rd_atomic = attr->max_rd_atomic;
+	if (mask & IB_QP_RQ_PSN) {
+		mine->rq_psn = attr->rq_psn & PSN_MASK;
+		qp->rq.psn = mine->rq_psn;
+	}
+	if (mask & IB_QP_SQ_PSN) {
+		mine->sq_psn = attr->sq_psn & PSN_MASK;
+		sq->psn = mine->sq_psn;
+		sq->max_psn = mine->sq_psn;
+		sq->una_psn = mine->sq_psn;
+		window_init(&sq->window, RXE_WINDOW_MAX);
+	}
+	if (mask & IB_QP_TIMEOUT) {
+		mine->timeout = attr->timeout;
+		rto_init(&sq->rto, attr->timeout);
+	}
+	if (mask & IB_QP_RETRY_CNT)
+		mine->retry_cnt = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		mine->rnr_retry = attr->rnr_retry;
+	if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
+		retry_init(&sq->retry, mine->retry_cnt, mine->rnr_retry);
+}
+
+static void modify_state(struct rxe_qp *qp, enum ib_qp_state next)
+{
+	spin_lock_bh(&qp->lock);
+	WRITE_ONCE(qp->state, next);
+	spin_unlock_bh(&qp->lock);
+	if (next == IB_QPS_SQD) {
+		qp->sq.drained = false;
+		WRITE_ONCE(qp->sq_draining, true);
+	} else {
+		WRITE_ONCE(qp->sq_draining, false);
+	}
+}
+
+/**
+ * rxe_qp_modify - the modify_qp verb (11.2.4.2)
+ * @ibqp: the QP
+ * @attr: new attributes, those that @mask names
+ * @mask: IB_QP_ bits
+ * @udata: unused
+ *
+ * A call that fails changes nothing.
+ *
+ * Context: process, may sleep.
+ * Return: 0, -EINVAL for what the state machine or a limit forbids,
+ * -EOPNOTSUPP, -ENOMEM.
+ */
+int rxe_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+	enum ib_qp_state cur, next;
+	int err;
+
+	mutex_lock(&qp->mutex);
+	rxe_task_stop(&qp->sq.task);
+	rxe_task_stop(&qp->rq.task);
+	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
+	next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	err = cur == qp->state ? modify_check(qp, attr, mask, cur, next) : -EINVAL;
+	if (!err && next != IB_QPS_RESET)
+		err = modify_resources(qp, attr, mask);
+	if (!err) {
+		if (next == IB_QPS_RESET)
+			qp_reset(qp);
+		else
+			modify_plain(qp, attr, mask);
+		if (mask & IB_QP_STATE)
+			modify_state(qp, next);
+	}
+	rxe_task_start(&qp->rq.task);
+	rxe_task_start(&qp->sq.task);
+	mutex_unlock(&qp->mutex);
+	return err;
+}
+
+/**
+ * rxe_qp_query - the query_qp verb (11.2.4.3)
+ * @ibqp: the QP
+ * @attr: filled
+ * @mask: what the caller wants; all is filled
+ * @init: filled
+ *
+ * Context: process, may sleep.
+ * Return: 0.
+ */
+int rxe_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+
+	mutex_lock(&qp->mutex);
+	*attr = qp->attr;
+	attr->qp_state = rxe_qp_state(qp);
+	attr->cur_qp_state = attr->qp_state;
+	attr->path_mig_state = IB_MIG_MIGRATED;
+	attr->cap = qp->cap;
+	attr->sq_draining = READ_ONCE(qp->sq_draining);
+	attr->rq_psn = qp->rq.psn;
+	attr->sq_psn = qp->sq.psn;
+	mutex_unlock(&qp->mutex);
+
+	init->event_handler = qp->ib.event_handler;
+	init->qp_context = qp->ib.qp_context;
+	init->send_cq = qp->ib.send_cq;
+	init->recv_cq = qp->ib.recv_cq;
+	init->srq = qp->ib.srq;
+	init->cap = qp->cap;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->qp_type = qp->ib.qp_type;
+	init->port_num = qp->attr.port_num;
+	return 0;
+}

@@ -1,0 +1,834 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * rxe - RDMA over Converged Ethernet (RoCE v2) in software.
+ *
+ * The map of the driver: every object, who owns it, what protects it, and the
+ * calls between the files.  Read the code in the order a message travels:
+ * requester.c, net.c, rx.c, responder.c, completer.c.
+ *
+ *   net namespace ── rxe_net     two UDP sockets, alive while a device uses them
+ *   rxe_dev                      one RDMA device on one netdev
+ *    ├─ rxe_pd, rxe_ah           plain objects of the verbs API
+ *    ├─ rxe_mr                   memory, found by key (rxe_mr_ids)
+ *    ├─ rxe_cq ── rxe_ring       completions, mapped into user space
+ *    └─ rxe_qp                   found by number (rxe_qp_ids)
+ *        ├─ sq: task, flow       requester + completer: what we asked for
+ *        └─ rq: task, flow       responder: what the peer asked for
+ *
+ * Lifetime: the RDMA core owns the verbs objects and destroys children before
+ * parents.  What the network or another CPU may still find by number is held
+ * by a struct rxe_id; rxe_id_free() returns when nobody uses the object.
+ *
+ * Locks, outermost first:
+ *   link.c's link_lock; qp->mutex > qp->lock (bh) > sq.post_lock (irq) > cq->lock (irq)
+ */
+#ifndef RXE_H
+#define RXE_H
+
+#include <linux/types.h>
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/interrupt.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/percpu.h>
+#include <linux/refcount.h>
+#include <linux/rhashtable.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/workqueue.h>
+#include <net/dst.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/rdma_user_rxe.h>
+
+#include "proto/wire.h"
+#include "proto/opcode.h"
+#include "proto/psn.h"
+#include "proto/icrc.h"
+#include "proto/aeth.h"
+#include "proto/classify.h"
+#include "proto/errors.h"
+#include "proto/recovery.h"
+
+struct rxe_dev;
+struct rxe_qp;
+struct rxe_cq;
+
+/* What a device promises; each limit is really reachable. */
+enum {
+	RXE_PORT		= 1,
+	RXE_MAX_QP		= 0x10000,
+	RXE_MAX_QP_WR		= 0x4000,
+	RXE_MAX_SGE		= 32,
+	RXE_MAX_INLINE		= 512,
+	RXE_MAX_CQ		= 0x10000,
+	RXE_MAX_CQE		= 0x8000,
+	RXE_MAX_MR		= 0x80000,
+	RXE_MAX_PD		= 0x8000,
+	RXE_MAX_AH		= 0x8000,
+	RXE_MAX_UCONTEXT	= 0x1000,
+	RXE_MAX_RD_ATOMIC	= 128,
+	RXE_MAX_GID		= 1024,
+	RXE_MAX_PKEY		= 1,
+	RXE_DEFAULT_PKEY	= 0xffff,
+	/* Packets of one request stream on their way: the largest window */
+	RXE_WINDOW_MAX		= 128,
+	/* Packets of one flow that the local stack may hold at a time */
+	RXE_FLOW_HIGH		= 256,
+	RXE_FLOW_LOW		= 128,
+	/* Datagrams waiting for one side of a QP; more are dropped */
+	RXE_RXQ_MAX		= 2048,
+	/* Packets after which a task gives way to others */
+	RXE_TASK_BUDGET		= 32,
+	/* Packets that one READ request asks for; a longer READ is several */
+	RXE_READ_CHUNK		= 64,
+	/* Packets after which an acknowledgment is asked for within a stream */
+	RXE_ACK_EVERY		= 16,
+};
+
+#define RXE_MAX_MSG	(1u << 31)	/* C9-94 */
+
+/* --- ids.c: number -> object ------------------------------------------------ */
+
+/**
+ * struct rxe_ids - a module-wide table of unpredictable numbers
+ * @table: readers under RCU
+ * @count: entries
+ * @mask: which bits a number may have
+ * @min: numbers below are reserved
+ */
+struct rxe_ids {
+	struct rhashtable	table;
+	atomic_t		count;
+	u32			mask;
+	u32			min;
+};
+
+/**
+ * struct rxe_id - an entry; lives until the last reader is done with it
+ * @node: place in the table
+ * @number: the key
+ * @refs: users of @object; the owner holds one
+ * @idle: completed with the last reference
+ * @object: valid while a reference is held
+ * @rcu: the entry itself is freed after a grace period
+ */
+struct rxe_id {
+	struct rhash_head	node;
+	u32			number;
+	refcount_t		refs;
+	struct completion	idle;
+	void			*object;
+	struct rcu_head		rcu;
+};
+
+extern struct rxe_ids rxe_qp_ids;	/* 24 bits: QP numbers */
+extern struct rxe_ids rxe_mr_ids;	/* 24 bits: upper part of keys */
+
+int rxe_ids_init(void);
+void rxe_ids_exit(void);
+struct rxe_id *rxe_id_new(struct rxe_ids *ids, void *object);
+void rxe_id_publish(struct rxe_ids *ids, struct rxe_id *id);
+struct rxe_id *rxe_id_get(struct rxe_ids *ids, u32 number);
+void rxe_id_put(struct rxe_id *id);
+void rxe_id_free(struct rxe_ids *ids, struct rxe_id *id);
+
+/* --- ring.c: the queues mapped into user space ------------------------------ */
+
+/**
+ * struct rxe_ring - one queue of the rdma-core ABI
+ * @mem: the memory, and how to map it (ring.c)
+ * @buf: header and elements, vmalloc_user memory; user space may write all of it
+ * @mask: slots - 1, our own copy
+ * @shift: log2 of the element size, our own copy
+ * @index: our own index: of the next element that the kernel writes (CQ) or
+ *	reads (SQ, RQ)
+ */
+struct rxe_ring {
+	struct rxe_ring_mem	*mem;
+	struct rxe_queue_buf	*buf;
+	u32			mask;
+	u32			shift;
+	u32			index;
+};
+
+int rxe_ring_create(struct rxe_ring *ring, struct rxe_dev *dev,
+		    struct ib_udata *udata, u32 entries, u32 element_size,
+		    struct mminfo *mi);
+void rxe_ring_destroy(struct rxe_ring *ring);
+u32 rxe_ring_slots(const struct rxe_ring *ring);
+void *rxe_ring_element(const struct rxe_ring *ring, u32 index);
+u32 rxe_ring_producer(const struct rxe_ring *ring);
+u32 rxe_ring_consumer(const struct rxe_ring *ring);
+void rxe_ring_set_producer(struct rxe_ring *ring, u32 index);
+void rxe_ring_set_consumer(struct rxe_ring *ring, u32 index);
+int rxe_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void rxe_ring_forget(struct rxe_dev *dev, struct ib_ucontext *uctx);
+
+/* --- task.c: when and where per-QP work runs -------------------------------- */
+
+/**
+ * struct rxe_task - one direction of one QP; at most one context runs it
+ * @state: idle, busy, again, stop or off (task.c)
+ * @func: does what there is to do, at most a budget; true asks to be called again
+ * @qp: argument
+ * @bh: runs it in softirq
+ * @idle: completed when a task that was told to stop has stopped
+ */
+struct rxe_task {
+	atomic_t		state;
+	bool			(*func)(struct rxe_qp *qp);
+	struct rxe_qp		*qp;
+	struct tasklet_struct	bh;
+	struct completion	idle;
+};
+
+void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
+		   bool (*func)(struct rxe_qp *qp));
+void rxe_task_exit(struct rxe_task *task);
+void rxe_task_run(struct rxe_task *task);
+void rxe_task_kick(struct rxe_task *task);
+void rxe_task_stop(struct rxe_task *task);
+void rxe_task_start(struct rxe_task *task);
+
+/* --- counters.c ------------------------------------------------------------- */
+
+enum rxe_counter {
+	RXE_CNT_TX_PACKETS,
+	RXE_CNT_TX_BYTES,
+	RXE_CNT_RX_PACKETS,
+	RXE_CNT_RX_BYTES,
+	RXE_CNT_RETRANSMITTED,
+	RXE_CNT_TX_DROPPED,
+	RXE_CNT_RX_ICRC_ERRORS,
+	RXE_CNT_RX_MALFORMED,
+	RXE_CNT_RX_NO_QP,
+	RXE_CNT_RX_QUEUE_FULL,
+	RXE_CNT_RX_BAD_PKEY,
+	RXE_CNT_DUPLICATE_REQUEST,
+	RXE_CNT_OUT_OF_SEQUENCE,
+	RXE_CNT_ACK_SENT,
+	RXE_CNT_NAK_SENT,
+	RXE_CNT_RNR_SENT,
+	RXE_CNT_NAK_RECEIVED,
+	RXE_CNT_RNR_RECEIVED,
+	RXE_CNT_TIMEOUTS,
+	RXE_CNT_RETRY_EXCEEDED,
+	RXE_CNT_RNR_EXCEEDED,
+	RXE_CNT_COMPLETIONS,
+	RXE_CNT_CQ_OVERRUN,
+	RXE_CNT_RING_VIOLATIONS,
+	RXE_CNT_LINK_DOWN,
+	RXE_CNT_COUNT
+};
+
+struct rxe_counters {
+	u64 value[RXE_CNT_COUNT];
+};
+
+int rxe_counters_init(struct rxe_dev *dev);
+void rxe_counters_exit(struct rxe_dev *dev);
+u64 rxe_counters_sum(struct rxe_dev *dev, enum rxe_counter which);
+struct rdma_hw_stats *rxe_counters_alloc_stats(struct ib_device *ibdev, u32 port);
+int rxe_counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+			   u32 port, int index);
+
+/* --- device ----------------------------------------------------------------- */
+
+/**
+ * struct rxe_dev - one RDMA device
+ * @ib: the core's part; first, the core allocates the whole
+ * @ndev: the netdev below; held from link add to dealloc
+ * @netns: namespace of @ndev; its deletion waits for the device
+ * @net: sockets of @netns; held like @ndev
+ * @link: in link.c's list
+ * @leaving: unregistration is queued; link.c's lock
+ * @counters: per CPU
+ * @map_lock: @pending_maps
+ * @pending_maps: rings that user space has not mapped yet (ring.c)
+ * @port_state: last port state told to the core
+ * @num_pd: protection domains, for the limit; likewise the following
+ * @num_ah: address handles
+ * @num_ucontext: open user contexts
+ */
+struct rxe_dev {
+	struct ib_device		ib;
+	struct net_device		*ndev;
+	netdevice_tracker		ndev_tracker;
+	struct net			*netns;
+	struct rxe_net			*net;
+	struct list_head		link;
+	bool				leaving;
+	struct rxe_counters __percpu	*counters;
+	spinlock_t			map_lock;
+	struct list_head		pending_maps;
+	enum ib_port_state		port_state;
+	atomic_t			num_pd;
+	atomic_t			num_ah;
+	atomic_t			num_ucontext;
+};
+
+static inline void rxe_count_add(struct rxe_dev *dev, enum rxe_counter which, u64 n)
+{
+	this_cpu_add(dev->counters->value[which], n);
+}
+
+static inline void rxe_count(struct rxe_dev *dev, enum rxe_counter which)
+{
+	this_cpu_inc(dev->counters->value[which]);
+}
+
+struct rxe_ucontext {
+	struct ib_ucontext	ib;
+};
+
+struct rxe_pd {
+	struct ib_pd		ib;
+};
+
+/**
+ * struct rxe_ah - an address handle
+ * @ib: the core's part; holds the source GID
+ * @attr: where to; checked: RoCE v2, one IP family
+ */
+struct rxe_ah {
+	struct ib_ah		ib;
+	struct rdma_ah_attr	attr;
+};
+
+/* --- mr.c, mem.c: memory ---------------------------------------------------- */
+
+enum rxe_mr_type {
+	RXE_MR_DMA,		/* all of kernel memory, address = pointer */
+	RXE_MR_USER,		/* pinned pages of a process */
+};
+
+/**
+ * struct rxe_mr - a memory region
+ * @ib: the core's part
+ * @id: entry in rxe_mr_ids; key = number << 8 | variant
+ * @type: what backs it
+ * @access: IB_ACCESS_ flags
+ * @iova: first address as a peer names it
+ * @length: bytes
+ * @umem: pinned memory, for RXE_MR_USER
+ * @pages: one entry a PAGE_SIZE page of @umem
+ * @first_offset: of @iova in the first page
+ */
+struct rxe_mr {
+	struct ib_mr		ib;
+	struct rxe_id		*id;
+	enum rxe_mr_type	type;
+	int			access;
+	u64			iova;
+	u64			length;
+	struct ib_umem		*umem;
+	struct page		**pages;
+	u32			num_pages;
+	u32			first_offset;
+};
+
+/* A scatter/gather element as the kernel keeps it */
+struct rxe_mem_sge {
+	u64	addr;
+	u32	length;
+	u32	lkey;
+};
+
+struct rxe_mr *rxe_mr_get(struct ib_pd *pd, u32 key, u64 addr, u64 length, int access);
+void rxe_mr_put(struct rxe_mr *mr);
+
+int rxe_mem_check(struct ib_pd *pd, u32 key, u64 addr, u64 length, int access);
+int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,
+		       u32 num_sge, int access);
+int rxe_mem_read_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
+		      u64 offset, void *dst, u32 len, u32 *crc);
+int rxe_mem_write_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
+		       u64 offset, const struct sk_buff *skb, u32 skb_off, u32 len);
+int rxe_mem_write_sges_buf(struct ib_pd *pd, const struct rxe_mem_sge *sge,
+			   u32 num_sge, u64 offset, const void *src, u32 len);
+int rxe_mem_read(struct ib_pd *pd, u32 key, u64 addr, void *dst, u32 len,
+		 int access, u32 *crc);
+int rxe_mem_write(struct ib_pd *pd, u32 key, u64 addr, const struct sk_buff *skb,
+		  u32 skb_off, u32 len, int access);
+int rxe_mem_cmp_swap(struct ib_pd *pd, u32 key, u64 addr, u64 compare, u64 swap, u64 *orig);
+int rxe_mem_fetch_add(struct ib_pd *pd, u32 key, u64 addr, u64 add, u64 *orig);
+u32 rxe_mem_copy_sum(void *dst, const void *src, u32 len, u32 crc);
+u32 rxe_mem_sum_skb(const struct sk_buff *skb, u32 offset, u32 len, u32 crc);
+
+/* --- cq.c ------------------------------------------------------------------- */
+
+/**
+ * struct rxe_cq - a completion queue
+ * @ib: the core's part
+ * @lock: @ring, @notify, @overrun; irq safe: kernel users poll in any context
+ * @ring: entries; struct ib_uverbs_wc or struct ib_wc
+ * @is_user: entries have the user layout
+ * @notify: IB_CQ_ flags of the pending request, 0: none
+ * @overrun: an entry was lost, the application has been told
+ * @dying: no more upcalls
+ * @upcalls: handlers that run now, and one for the CQ itself until it is destroyed
+ * @quiet: completed when @upcalls is 0
+ */
+struct rxe_cq {
+	struct ib_cq		ib;
+	spinlock_t		lock;
+	struct rxe_ring		ring;
+	bool			is_user;
+	u8			notify;
+	bool			overrun;
+	bool			dying;
+	atomic_t		upcalls;
+	struct completion	quiet;
+};
+
+/**
+ * struct rxe_wc - a completion before it takes the user's or the kernel's shape
+ */
+struct rxe_wc {
+	u64	wr_id;
+	u8	status;		/* enum ib_wc_status */
+	u8	opcode;		/* enum ib_uverbs_wc_opcode; kernel form is made in cq.c */
+	u8	flags;		/* IB_WC_ bits common to both worlds */
+	bool	solicited;
+	u32	byte_len;
+	union {
+		__be32	imm_data;
+		u32	invalidate_rkey;
+	};
+	u32	src_qp;
+	u16	pkey_index;
+};
+
+/* false: the queue was full, the entry is lost and the CQ has told so */
+bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc);
+
+/* --- net.c: sockets, routes, transmit --------------------------------------- */
+
+/**
+ * struct rxe_flow - where one task of a QP sends its packets
+ * @dev: device
+ * @inflight: packets that the local stack still holds; outlives the flow
+ * @family: AF_INET or AF_INET6, 0: no address yet
+ * @hdr: IP and UDP header of every packet, but for lengths and ident
+ * @hdr_len: bytes of @hdr
+ * @ident: next IPv4 identification
+ * @dst: cached route, validated with @cookie on each burst
+ *
+ * Owned by the task; needs no lock but the task's own exclusion.
+ */
+struct rxe_flow {
+	struct rxe_dev		*dev;
+	struct rxe_inflight	*inflight;
+	sa_family_t		family;
+	u8			tos;
+	u8			ttl;
+	u16			ident;
+	__be16			sport;
+	u32			flow_label;
+	union {
+		__be32		v4;
+		struct in6_addr	v6;
+	} saddr, daddr;
+	u8			hdr[sizeof(struct ipv6hdr) + sizeof(struct udphdr)];
+	u32			hdr_len;
+	struct dst_entry	*dst;
+	u32			cookie;
+};
+
+/**
+ * struct rxe_burst - packets of one flow on their way to the stack, in order
+ * @flow: whose
+ * @skbs: what has been built
+ * @packets: packets in @skbs
+ * @no_route: there is no way to the peer now; packets count as lost on the wire
+ */
+struct rxe_burst {
+	struct rxe_flow		*flow;
+	struct sk_buff_head	skbs;
+	u32			packets;
+	bool			no_route;
+};
+
+/**
+ * struct rxe_txpkt - the packet under construction at the end of a burst
+ * @hdr: BTH and extended headers, to be written by the caller
+ * @payload: to be filled by the caller, after rxe_burst_headers()
+ * @hdr_len: bytes at @hdr
+ * @payload_len: bytes at @payload
+ * @crc: running sum
+ */
+struct rxe_txpkt {
+	struct sk_buff	*skb;
+	u8		*hdr;
+	u8		*payload;
+	u32		hdr_len;
+	u32		payload_len;
+	u32		crc;
+};
+
+struct rxe_net;
+
+int rxe_net_init(void);
+void rxe_net_exit(void);
+struct rxe_net *rxe_net_get(struct net *net);
+void rxe_net_put(struct rxe_net *rnet);
+
+int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *task);
+int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
+		 u32 lqpn, u32 rqpn);
+void rxe_flow_reset(struct rxe_flow *flow);
+void rxe_flow_exit(struct rxe_flow *flow);
+bool rxe_flow_busy(struct rxe_flow *flow);
+
+void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow);
+int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
+		  u32 payload_len);
+u32 *rxe_burst_headers(struct rxe_burst *burst, struct rxe_txpkt *pkt);
+void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt);
+void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt);
+void rxe_burst_send(struct rxe_burst *burst);
+
+/* --- rx.c: datagram -> checked packet -> QP --------------------------------- */
+
+/**
+ * struct rxe_rxpkt - one received packet, checked: ICRC, pad, length
+ * @op: what the opcode means
+ * @hdr: BTH and extended headers, contiguous
+ * @skb: holds the payload
+ * @payload_off: of the payload in @skb
+ * @payload_len: without pad and ICRC
+ */
+struct rxe_rxpkt {
+	const struct opcode_info *op;
+	const u8		*hdr;
+	struct sk_buff		*skb;
+	u32			psn;
+	u32			payload_off;
+	u32			payload_len;
+	u8			opcode;
+	u8			pad;
+	bool			ackreq;
+	bool			se;
+	u8			hdr_buf[BTH_LEN + ATMETH_LEN + DETH_LEN];
+};
+
+/* Walks the packets of a received burst. */
+struct rxe_rx_iter {
+	struct sk_buff	*skb;
+	u32		offset;		/* of the next BTH in @skb */
+};
+
+void rxe_rx_iter_init(struct rxe_rx_iter *it, struct sk_buff *skb);
+bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
+int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
+
+/* --- qp.c, requester.c, completer.c, responder.c ---------------------------- */
+
+/**
+ * struct rxe_swqe - a send WQE: checked copy of what was posted, and its progress
+ *
+ * Followed by max_sge elements or max_inline bytes, whichever is larger.
+ */
+struct rxe_swqe {
+	u64	wr_id;
+	u32	flags;		/* IB_SEND_ */
+	u8	opcode;		/* enum ib_uverbs_wr_opcode */
+	u8	status;		/* enum ib_wc_status: why it cannot be executed, 0: it can */
+	bool	is_inline;
+	bool	sent;		/* its PSNs are assigned */
+	u32	num_sge;
+	u32	length;
+	u32	first_psn;
+	u32	last_psn;
+	u64	remote_addr;
+	u32	rkey;
+	__be32	imm_data;	/* or invalidate_rkey in CPU order */
+	u32	invalidate_rkey;
+	u64	compare_add;
+	u64	swap;
+	union {
+		struct rxe_mem_sge	sge[1];
+		u8			data[1];
+	};
+};
+
+/* A READ or ATOMIC request on its way: at most max_rd_atomic of them. */
+struct rxe_sq_read {
+	u32	first_psn;
+	u32	last_psn;
+};
+
+/**
+ * struct rxe_sq - our own requests
+ * @post_lock: kernel users post under it
+ * @prod: slots filled; by kernel posts, or when user posts are pulled
+ * @ring: where user space posts
+ * @slots: checked copies, @mask + 1 of them, @stride bytes each
+ * @sig_all: each WQE completes, asked for or not
+ *
+ * The rest belongs to @task.  Positions count up and are masked on use:
+ *
+ *	cons (oldest not completed) <= next (being sent) <= prod
+ *	una_psn (oldest not acknowledged) <= psn (next to send) <= max_psn
+ *
+ * @max_psn: highest PSN ever sent, plus one; @psn is below it while resending
+ * @unacked: packets since the last one that asked for an ACK
+ * @reads: requests of @reads_head .. @reads_tail that wait for a response
+ * @rewound_psn: sending went back to here, once for each loss (@rewound)
+ * @rnr_wait: the peer has asked for a pause
+ * @rtt_start: when @rtt_psn was sent, in ns; 0: nothing is being timed
+ * @progress_at: jiffies of the last acknowledged progress
+ * @timer: retransmission
+ * @rnr_timer: end of the pause
+ * @events: RXE_SQ_EV_ bits, set by timers
+ */
+struct rxe_sq {
+	spinlock_t		post_lock;
+	u32			prod;
+	struct rxe_ring		ring;
+	struct rxe_task		task;
+	struct rxe_flow		flow;
+	struct sk_buff_head	rxq;
+	u8			*slots;
+	u32			mask;
+	u32			stride;
+	bool			sig_all;
+
+	u32			cons;
+	u32			next;
+	u32			psn;
+	u32			max_psn;
+	u32			una_psn;
+	u32			unacked;
+	struct rxe_sq_read	reads[RXE_MAX_RD_ATOMIC];
+	u32			reads_head;
+	u32			reads_tail;
+	struct retry_state	retry;
+	struct rto_state	rto;
+	struct send_window	window;
+	u32			rewound_psn;
+	bool			rewound;
+	bool			rnr_wait;
+	bool			drained;
+	u32			rtt_psn;
+	u64			rtt_start;
+	unsigned long		progress_at;
+	struct timer_list	timer;
+	struct timer_list	rnr_timer;
+	unsigned long		events;
+};
+
+enum {
+	RXE_SQ_EV_TIMEOUT,
+	RXE_SQ_EV_RNR,
+};
+
+/* A READ or atomic that the responder may have to replay. */
+struct rxe_resp_res {
+	u8	opcode;		/* 0: free */
+	u32	first_psn;
+	u32	last_psn;
+	u64	va;
+	u32	rkey;
+	u32	length;
+	u64	orig;		/* result of an atomic */
+};
+
+/* READ responses under way: the part of a READ that has not been sent. */
+struct rxe_resp_read {
+	bool	active;
+	bool	first;		/* no packet of this response has left */
+	u32	psn;
+	u64	va;
+	u32	rkey;
+	u32	left;		/* bytes */
+};
+
+/**
+ * struct rxe_rq - what the peer asks for
+ * @post_lock: kernel users post under it
+ * @ring: where receives are posted
+ *
+ * The rest belongs to @task.
+ *
+ * @iter: packets of the skb being consumed
+ * @psn: expected
+ * @msn: messages completed
+ * @progress: the message in progress, @done bytes of it are in place
+ * @va: of an RDMA WRITE in progress, like @rkey and @length
+ * @have_wqe: a receive WQE is in use: @wr_id, @num_sge, @sge, with @room bytes
+ * @res: @num_res saved requests, @res_next is overwritten next
+ * @read: responses under way
+ * @ack_pending: an ACK is due when the queue has been worked off
+ * @nak_sent: one NAK, then silence until the missing PSN arrives
+ * @established: the peer has been heard of
+ * @flush_timer: in the error state: looks for receives posted late
+ */
+struct rxe_rq {
+	spinlock_t		post_lock;
+	struct rxe_ring		ring;
+	struct rxe_task		task;
+	struct rxe_flow		flow;
+	struct sk_buff_head	rxq;
+
+	struct rxe_rx_iter	iter;
+	u32			psn;
+	u32			msn;
+	enum msg_progress	progress;
+	u64			done;
+	u64			va;
+	u32			rkey;
+	u32			length;
+	bool			have_wqe;
+	u64			wr_id;
+	u32			num_sge;
+	u32			room;
+	struct rxe_mem_sge	sge[RXE_MAX_SGE];
+	struct rxe_resp_res	*res;
+	u32			num_res;
+	u32			res_next;
+	struct rxe_resp_read	read;
+	bool			ack_pending;
+	bool			nak_sent;
+	bool			established;
+	struct timer_list	flush_timer;
+};
+
+/**
+ * struct rxe_qp - a queue pair
+ * @id: entry in rxe_qp_ids
+ * @mutex: one modify at a time
+ * @lock: @state, @attr
+ * @state: verbs state as data paths see it (READ_ONCE)
+ * @pmtu: payload bytes of a full packet
+ */
+struct rxe_qp {
+	struct ib_qp		ib;
+	struct rxe_dev		*dev;
+	struct rxe_id		*id;
+	struct mutex		mutex;
+	spinlock_t		lock;
+	enum ib_qp_state	state;
+	bool			sq_draining;
+	bool			is_user;
+	struct ib_qp_attr	attr;
+	struct ib_qp_cap	cap;
+	u32			pmtu;
+	struct rxe_cq		*scq;
+	struct rxe_cq		*rcq;
+	struct rxe_sq		sq;
+	struct rxe_rq		rq;
+};
+
+static inline enum ib_qp_state rxe_qp_state(const struct rxe_qp *qp)
+{
+	return READ_ONCE(qp->state);
+}
+
+static inline struct rxe_swqe *rxe_sq_slot(struct rxe_sq *sq, u32 index)
+{
+	return (struct rxe_swqe *)(sq->slots + (size_t)(index & sq->mask) * sq->stride);
+}
+
+int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		  struct ib_udata *udata);
+int rxe_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+int rxe_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata);
+void rxe_qp_error(struct rxe_qp *qp);
+void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event);
+
+int rxe_requester_post(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		       const struct ib_send_wr **bad);
+void rxe_requester_pull(struct rxe_qp *qp);
+bool rxe_requester_send(struct rxe_qp *qp);
+void rxe_requester_rewind(struct rxe_qp *qp, u32 psn);
+
+bool rxe_completer_receive(struct rxe_qp *qp);
+void rxe_completer_events(struct rxe_qp *qp);
+void rxe_completer_arm(struct rxe_qp *qp);
+void rxe_completer_fail(struct rxe_qp *qp, u8 status);
+void rxe_completer_flush(struct rxe_qp *qp);
+void rxe_completer_timeout(struct timer_list *t);
+void rxe_completer_rnr_timeout(struct timer_list *t);
+
+int rxe_responder_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad);
+bool rxe_responder_task(struct rxe_qp *qp);
+void rxe_responder_flush_timeout(struct timer_list *t);
+
+/* --- pd.c, ah.c, cq.c, mr.c: verbs ------------------------------------------ */
+
+int rxe_pd_alloc(struct ib_pd *ibpd, struct ib_udata *udata);
+int rxe_pd_dealloc(struct ib_pd *ibpd, struct ib_udata *udata);
+int rxe_ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		  struct ib_udata *udata);
+int rxe_ah_modify(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int rxe_ah_query(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int rxe_ah_destroy(struct ib_ah *ibah, u32 flags);
+int rxe_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs);
+int rxe_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata);
+int rxe_cq_resize(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
+int rxe_cq_poll(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int rxe_cq_peek(struct ib_cq *ibcq, int wc_cnt);
+int rxe_cq_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+struct ib_mr *rxe_mr_get_dma(struct ib_pd *ibpd, int access);
+struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iova,
+			      int access, struct ib_dmah *dmah, struct ib_udata *udata);
+int rxe_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata);
+
+/* --- link.c, verbs.c -------------------------------------------------------- */
+
+int rxe_link_init(void);
+void rxe_link_exit(void);
+void rxe_link_dealloc(struct ib_device *ibdev);
+void rxe_link_port_event(struct ib_device *ibdev, struct net_device *ndev,
+			 unsigned long event);
+int rxe_verbs_register(struct rxe_dev *dev, const char *name);
+enum ib_mtu rxe_verbs_mtu(const struct net_device *ndev);
+extern const struct ib_device_ops rxe_verbs_ops;
+
+static inline struct rxe_dev *to_rxe_dev(struct ib_device *ib)
+{
+	return container_of(ib, struct rxe_dev, ib);
+}
+
+static inline struct rxe_ah *to_rxe_ah(struct ib_ah *ib)
+{
+	return container_of(ib, struct rxe_ah, ib);
+}
+
+static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ib)
+{
+	return container_of(ib, struct rxe_cq, ib);
+}
+
+static inline struct rxe_qp *to_rxe_qp(struct ib_qp *ib)
+{
+	return container_of(ib, struct rxe_qp, ib);
+}
+
+static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ib)
+{
+	return container_of(ib, struct rxe_mr, ib);
+}
+
+/* Messages name device and QP, and are rate limited. */
+#define rxe_qp_info(qp, fmt, ...)						\
+	net_info_ratelimited("rxe: %s qp %#x: " fmt,				\
+			     dev_name(&(qp)->dev->ib.dev), (qp)->ib.qp_num,	\
+			     ##__VA_ARGS__)
+#define rxe_dev_warn(dev, fmt, ...)						\
+	net_warn_ratelimited("rxe: %s: " fmt, dev_name(&(dev)->ib.dev), ##__VA_ARGS__)
+
+#endif /* RXE_H */

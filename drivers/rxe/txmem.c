@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Recycled transmit memory.
+ *
+ * Kernels that clear memory on allocation clear two pages for each 4 KiB
+ * packet, which costs as much as everything else about it.  So each CPU keeps a
+ * ring of page blocks, cuts packets out of them, and uses a block again when
+ * all its packets are gone, which the page count tells.  A block whose packets
+ * sit in a slow queue is left to them and replaced.
+ *
+ * The ring is used with bottom halves off and never from hard interrupts, so it
+ * needs no lock.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/skbuff.h>
+
+#include "rxe.h"
+#include "txmem.h"
+
+#define TXMEM_BLOCK_ORDER	3
+#define TXMEM_BLOCK_SIZE	(PAGE_SIZE << TXMEM_BLOCK_ORDER)
+#define BLOCKS		32
+
+/**
+ * struct txmem - the blocks of one CPU
+ * @block: we hold one reference to each
+ * @current_block: the one being cut
+ * @used: bytes of it given away
+ */
+struct txmem {
+	struct page	*block[BLOCKS];
+	u32		current_block;
+	u32		used;
+};
+
+static DEFINE_PER_CPU(struct txmem, txmem);
+
+/* Takes the next block, the longest unused one, or a new one in its place. */
+static bool txmem_advance(struct txmem *mem)
+{
+	u32 next = (mem->current_block + 1) % BLOCKS;
+	struct page *page = mem->block[next];
+
+	if (!page || page_count(page) != 1) {
+		/* emergency reserves would mark every packet as emergency traffic */
+		page = alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN |
+				   __GFP_NORETRY | __GFP_NOMEMALLOC, TXMEM_BLOCK_ORDER);
+		if (!page)
+			return false;
+		if (mem->block[next])
+			put_page(mem->block[next]);
+		mem->block[next] = page;
+	}
+	mem->current_block = next;
+	mem->used = 0;
+	return true;
+}
+
+/**
+ * rxe_txmem_skb - an skb with linear room
+ * @len: bytes of room, headroom included
+ *
+ * The room holds what earlier packets left there: the caller writes every byte
+ * that it puts into the packet.
+ *
+ * Context: bottom halves off, not in hard interrupts.
+ * Return: an empty skb or NULL.
+ */
+struct sk_buff *rxe_txmem_skb(u32 len)
+{
+	u32 size = SKB_DATA_ALIGN(len) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	struct txmem *mem = this_cpu_ptr(&txmem);
+	struct page *page = mem->block[mem->current_block];
+	struct sk_buff *skb;
+
+	if (!page || mem->used + size > TXMEM_BLOCK_SIZE) {
+		if (size > TXMEM_BLOCK_SIZE || !txmem_advance(mem))
+			return alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+		page = mem->block[mem->current_block];
+	}
+	skb = build_skb(page_address(page) + mem->used, size);
+	if (unlikely(!skb))
+		return NULL;
+	get_page(page);
+	mem->used += size;
+	return skb;
+}
+
+/**
+ * rxe_txmem_exit - give all memory back
+ *
+ * Packets on their way keep what they use.
+ *
+ * Context: module exit, nothing is transmitted any more.
+ */
+void rxe_txmem_exit(void)
+{
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		struct txmem *mem = per_cpu_ptr(&txmem, cpu);
+
+		for (i = 0; i < BLOCKS; i++)
+			if (mem->block[i])
+				put_page(mem->block[i]);
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Recycled transmit memory (txmem.c).
+ */
+#ifndef RXE_TXMEM_H
+#define RXE_TXMEM_H
+
+struct sk_buff;
+
+struct sk_buff *rxe_txmem_skb(u32 len);
+void rxe_txmem_exit(void);
+
+#endif /* RXE_TXMEM_H */
