@@ -130,7 +130,8 @@ static void mem_pend(struct rxe_ring_mem *mem)
  * @dev: device
  * @udata: of the command that creates a user's ring; NULL: a kernel ring, that
  *	nobody can map
- * @entries: what the ring must hold; it has room for rxe_ring_slots() - 1
+ * @entries: what the ring must hold, 0: nothing; it has room for
+ *	rxe_ring_slots() - 1
  * @element_size: bytes, rounded up to a power of 2 of at least 64
  * @mi: out: how to map it; not touched without @udata
  *
@@ -146,7 +147,7 @@ int rxe_ring_create(struct rxe_ring *ring, struct rxe_dev *dev,
 	u32 slots;
 
 	ring_check_abi();
-	if (!entries || entries >= RING_MAX_SLOTS || !element_size ||
+	if (entries >= RING_MAX_SLOTS || !element_size ||
 	    element_size > RING_MAX_ELEMENT)
 		return -EINVAL;
 	slots = roundup_pow_of_two(entries + 1);
