@@ -21,7 +21,7 @@
  *
  * Netdevs that are accepted: Ethernet and everything that looks like it (veth,
  * bridge, bond, macvlan, dummy, tap), the loopback device, and tun, which has
- * no link layer.  On the last two rdma_cm finds no GID on many kernels, because
+ * no link layer.  On the last two rdma_cm finds no GID on some kernels, because
  * it looks for RoCE v2 GIDs on Ethernet only; plain verbs work.  VLAN devices
  * are refused: the RDMA core files their addresses as GIDs of the real device.
  */
