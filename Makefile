@@ -5,6 +5,7 @@
 #   make [KDIR=/any/configured/kernel/tree]   build rdma_rxe.ko here
 #   make install                              into the modules of that kernel
 #   make dkms-install                         for this and every later kernel
+#   make probe                                ask the kernel only, and say what it lacks
 #   make check                                the checks of the source itself
 #   make clean
 
@@ -21,7 +22,7 @@ SOURCES := Kbuild Makefile dkms.conf compat drivers
 
 kbuild = $(MAKE) -C $(KDIR) M=$(HERE)
 
-.PHONY: all install dkms-install check clean kdir
+.PHONY: all install dkms-install probe check clean kdir
 
 all: kdir
 	+$(kbuild) modules
@@ -40,6 +41,12 @@ dkms-install:
 	find $(DESTDIR)/usr/src/$(NAME)-$(VERSION) \( -name '*.o' -o -name '.*.cmd' \) \
 		-exec rm -f {} +
 	dkms install $(NAME)/$(VERSION)
+
+probe: kdir
+	+@$(kbuild) RXE_PROBE_ONLY=1 modules
+	@awk '$$1 == "#define" { n++; if (!$$3) { no++; print "  lacks", substr($$2, 10) } } \
+	      END { print no + 0 " of " n " answers are no" }' \
+		$(HERE)/compat/generated/rxe_features.h
 
 check:
 	$(HERE)/scripts/check-code

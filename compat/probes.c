@@ -30,6 +30,7 @@
  * Header: net_ipv6_stubs_h net/ipv6_stubs.h
  */
 
+#include <linux/crc32.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/random.h>
@@ -186,16 +187,6 @@ PROBE(ib_get_curr_port_state)
 	DECLARED(ib_get_curr_port_state);
 }
 
-/*
- * Linux 6.12: ib_device_get_netdev() exported to drivers
- * Export: ib_device_get_netdev_export ib_device_get_netdev
- */
-#line 1 "probe:ib_device_get_netdev"
-PROBE(ib_device_get_netdev)
-{
-	DECLARED(ib_device_get_netdev);
-}
-
 /* --- rdma/uverbs_ioctl.h -------------------------------------------------- */
 
 /* Linux 7.1: ib_copy_validate_udata_in(), one strict way to read a request */
@@ -240,15 +231,6 @@ PROBE(ib_umem_get_va)
 	DECLARED(ib_umem_get_va);
 }
 
-/* --- rdma/rdma_netlink.h -------------------------------------------------- */
-
-/* Linux 7.1: a link type is told when "rdma link delete" removes a device */
-#line 1 "probe:rdma_link_ops_dellink"
-PROBE(rdma_link_ops_dellink)
-{
-	MEMBER(struct rdma_link_ops, dellink);
-}
-
 /* --- net ------------------------------------------------------------------ */
 
 /* Linux 7.2: UDP tunnels are set up on a struct sock, not on a socket */
@@ -266,21 +248,19 @@ PROBE(udp_tunnel_sock_release_sk)
 	SAME(&udp_tunnel_sock_release, void (*)(struct sock *));
 }
 
-/* Linux 6.18: the type of service of a flow is a dscp_t */
-#line 1 "probe:flowi4_dscp"
-PROBE(flowi4_dscp)
-{
-	MEMBER(struct flowi4, flowi4_dscp);
-}
-
-/* Linux 6.17: dst_dev() and skb_dst_dev(), also in 6.1 and 6.12 stable */
-#line 1 "probe:dst_dev"
-PROBE(dst_dev)
-{
-	DECLARED(dst_dev);
-}
-
 /* --- linux ---------------------------------------------------------------- */
+
+/* Linux 6.14: the library computes CRC-32 with the CPU's instructions, and tells */
+#line 1 "probe:crc32_optimizations"
+#ifndef CRC32_LE_OPTIMIZATION
+#error "no"
+#endif
+
+/*
+ * The crypto API can be asked for a faster CRC-32.
+ * Linux 2.6.27: crypto_alloc_shash() added; missing where CONFIG_CRYPTO is not set
+ * Export: crypto_alloc_shash crypto_alloc_shash
+ */
 
 /* Linux 6.2: timer_delete_sync() replaces del_timer_sync(), also in 6.1 stable */
 #line 1 "probe:timer_delete_sync"
@@ -321,13 +301,6 @@ PROBE(hrtimer_setup)
 #ifndef kzalloc_obj
 #error "no"
 #endif
-
-/* Linux 6.2: get_random_u32_below(), also in 6.1 stable */
-#line 1 "probe:get_random_u32_below"
-PROBE(get_random_u32_below)
-{
-	DECLARED(get_random_u32_below);
-}
 
 /* Linux 6.3: vm_flags_set() */
 #line 1 "probe:vm_flags_set"

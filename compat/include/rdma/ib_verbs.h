@@ -190,4 +190,15 @@ rxe_compat_ib_get_curr_port_state(struct net_device *ndev)
 
 #endif /* !RXE_HAVE_IB_GET_CURR_PORT_STATE */
 
+/* Where compat has set something up, it ends with the last device (module.c). */
+#if !RXE_HAVE_CRC32_OPTIMIZATIONS
+
+void rxe_compat_ib_unregister_driver(enum rdma_driver_id id);
+
+#ifndef RXE_COMPAT_KERNEL_MODULE
+#define ib_unregister_driver rxe_compat_ib_unregister_driver
+#endif
+
+#endif /* !RXE_HAVE_CRC32_OPTIMIZATIONS */
+
 #endif /* RXE_COMPAT_RDMA_IB_VERBS_H */
