@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# lib.sh - what the tests in a guest are written with.
+#
+# The topology of most of them:
+#
+#	namespace ns1                        namespace ns2
+#	+--------------------+              +--------------------+
+#	| rxe0 on veth0      |              | rxe1 on veth1      |
+#	| 10.1.0.1  fd01::1  |==== veth ====| 10.1.0.2  fd01::2  |
+#	| servers            |              | clients            |
+#	+--------------------+              +--------------------+
+#
+# A test file tests/vm/tests/NAME.sh is run by tests/vm/guest: it calls `check
+# CASE COMMAND...` for each case, and prints one line for each of them:
+#
+#	ok NAME/CASE (seconds)
+#	not ok NAME/CASE: reason
+#	skip NAME/CASE: reason
+#
+# A case passes if COMMAND returns 0 and the kernel log gained no line that
+# tests/vm/splats knows. COMMAND says why it fails by calling `bad`. What it
+# prints goes to $LOGS/NAME/CASE.log.
+
+set -u
+
+VM=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+LOGS=${LOGS:-/tmp/rxe-logs}
+FILE=${FILE:-shell}
+REASON=$(mktemp)
+CASE_LOG=/dev/null
+# Emulated CPUs and hosts that have other work: all limits are generous.
+PATIENCE=${PATIENCE:-60}
+PORT=18515
+VETH_MTU=4500
+
+# ---- cases -----------------------------------------------------------------
+
+# bad MESSAGE: say why the case fails; returns 1
+bad() {
+	printf '%s\n' "$*" >>"$REASON"
+	return 1
+}
+
+mark() { printf 'rxe-test: %s\n' "$*" >/dev/kmsg; }
+
+# splats: print what the kernel log gained since the last mark
+splats() {
+	dmesg | tac | sed '/rxe-test: /q' | tac | grep -aE -f "$VM/splats"
+}
+
+check() {
+	local case=$1 status start=$SECONDS why
+
+	shift
+	CASE_LOG=$LOGS/$FILE/$case.log
+	mkdir -p "$(dirname "$CASE_LOG")"
+	: >"$REASON"
+	mark "$FILE/$case"
+	"$@" >"$CASE_LOG" 2>&1
+	status=$?
+	[ -z "${TRAFFIC-}" ] || traffic_kill
+	splats >"$CASE_LOG.splats"
+	if [ -s "$CASE_LOG.splats" ]; then
+		bad "kernel log: $(head -n 1 "$CASE_LOG.splats")"
+		status=1
+	else
+		rm -f "$CASE_LOG.splats"
+	fi
+	if [ "$status" -eq 77 ]; then
+		printf 'skip %s/%s: %s\n' "$FILE" "$case" "$(tr '\n' ' ' <"$REASON")"
+	elif [ "$status" -eq 0 ]; then
+		printf 'ok %s/%s (%d s)\n' "$FILE" "$case" $((SECONDS - start))
+	else
+		why=$(tr '\n' ';' <"$REASON")
+		printf 'not ok %s/%s: %s\n' "$FILE" "$case" "${why:-status $status}"
+		{
+			echo "failed: $why (status $status)"
+			rdma link show
+			rdma resource show
+		} >>"$CASE_LOG" 2>&1
+		sed 's/^/  | /' "$CASE_LOG" | tail -n 25
+	fi
+	return "$status"
+}
+
+# skip REASON: the case cannot run here; use as `skip ...; return`
+skip() {
+	printf '%s\n' "$*" >>"$REASON"
+	return 77
+}
+
+# eventually COMMAND...: true within $PATIENCE seconds?
+eventually() {
+	local end=$((SECONDS + PATIENCE))
+
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
+# expect_error PATTERN COMMAND...: COMMAND fails and says PATTERN
+expect_error() {
+	local pattern=$1 text status
+
+	shift
+	text=$(timeout "$PATIENCE" "$@" 2>&1)
+	status=$?
+	printf '%s: status %d, %s\n' "$*" "$status" "$text"
+	[ "$status" -ne 0 ] || { bad "'$*' succeeded"; return; }
+	[ "$status" -ne 124 ] || { bad "'$*' hangs"; return; }
+	grep -qiE -- "$pattern" <<<"$text" || bad "'$*' says '$text', not '$pattern'"
+}
+
+# ---- driver, devices -----------------------------------------------------------
+
+n1() { ip netns exec ns1 "$@"; }
+n2() { ip netns exec ns2 "$@"; }
+
+# driver_is_ours: is the module under test loaded, not the kernel's own?
+driver_is_ours() {
+	[ -e /sys/module/rdma_rxe ] || bad "rdma_rxe is not loaded" || return
+	[ -z "${RXE_OURS-}" ] && return
+	grep -q O /sys/module/rdma_rxe/taint ||
+		bad "the kernel's own rdma_rxe is loaded, not the one under test"
+}
+
+driver_load() {
+	timeout "$PATIENCE" modprobe rdma_rxe || bad "modprobe rdma_rxe fails" || return
+	driver_is_ours
+}
+
+driver_unload() {
+	timeout -k 1 "$PATIENCE" modprobe -r rdma_rxe ||
+		bad "modprobe -r rdma_rxe: status $?, refcnt $(cat /sys/module/rdma_rxe/refcnt 2>&1)" || return
+	[ ! -e /sys/module/rdma_rxe ] || bad "rdma_rxe is still there"
+}
+
+# net_up: namespaces, veth pair, addresses
+net_up() {
+	ip netns add ns1 && ip netns add ns2 &&
+		ip link add veth0 mtu "$VETH_MTU" netns ns1 type veth \
+			peer name veth1 mtu "$VETH_MTU" netns ns2 &&
+		n1 ip addr add 10.1.0.1/24 dev veth0 &&
+		n1 ip -6 addr add fd01::1/64 dev veth0 nodad &&
+		n2 ip addr add 10.1.0.2/24 dev veth1 &&
+		n2 ip -6 addr add fd01::2/64 dev veth1 nodad &&
+		n1 ip link set lo up && n2 ip link set lo up &&
+		n1 sysctl -qw net.ipv6.conf.veth0.accept_dad=0 &&
+		n2 sysctl -qw net.ipv6.conf.veth1.accept_dad=0 &&
+		n1 ip link set veth0 up && n2 ip link set veth1 up ||
+		bad "cannot make the namespaces and the veth pair"
+}
+
+net_down() {
+	local ns
+
+	for ns in ns1 ns2; do
+		[ ! -e /run/netns/$ns ] || ip netns del $ns
+	done
+}
+
+# link_add NS NAME NETDEV
+link_add() {
+	timeout "$PATIENCE" ip netns exec "$1" rdma link add "$2" type rxe netdev "$3" ||
+		bad "rdma link add $2 type rxe netdev $3 (in $1): status $?"
+}
+
+link_delete() {
+	timeout "$PATIENCE" rdma link delete "$1" || bad "rdma link delete $1: status $?"
+}
+
+device_exists() { [ -e "/sys/class/infiniband/$1" ]; }
+device_gone() { ! device_exists "$1"; }
+
+# port_state DEVICE: ACTIVE, DOWN
+port_state() { sed 's/.*: //' "/sys/class/infiniband/$1/ports/1/state"; }
+
+# setup: driver, topology, both devices; remembers the object counts
+setup() {
+	driver_load && net_up && link_add ns1 rxe0 veth0 && link_add ns2 rxe1 veth1 || return
+	driver_is_ours || return
+	eventually port_is rxe0 ACTIVE && eventually port_is rxe1 ACTIVE ||
+		bad "ports are $(port_state rxe0), $(port_state rxe1), not ACTIVE" || return
+	# The address events that fill the GID table come a little later.
+	eventually gid_index rxe0 v6 >/dev/null && eventually gid_index rxe1 v6 >/dev/null &&
+		eventually gid_index rxe0 v4 >/dev/null && eventually gid_index rxe1 v4 >/dev/null ||
+		bad "the GID tables lack addresses: $(gids rxe0) $(gids rxe1)" || return
+	BASELINE=$(counts)
+	echo "$BASELINE"
+}
+
+port_is() { [ "$(port_state "$1" 2>/dev/null)" = "$2" ]; }
+
+# counts: the objects of all devices (the core keeps a few of its own)
+counts() { rdma resource show | sed 's/^[0-9]*: //' | sort; }
+counts_are_back() { [ "$(counts)" = "$BASELINE" ]; }
+
+# no_leaks: all objects that programs made are gone
+no_leaks() {
+	eventually counts_are_back ||
+		bad "objects left: $(counts | tr '\n' ' ') instead of $(tr '\n' ' ' <<<"$BASELINE")"
+}
+
+# cleanup_all: no objects, devices deleted, namespaces deleted, driver unloads
+cleanup_all() {
+	local dev status=0
+
+	no_leaks || status=1
+	for dev in rxe0 rxe1; do
+		! device_exists $dev || link_delete $dev || status=1
+	done
+	net_down
+	driver_unload || status=1
+	return $status
+}
+
+# fresh_start: whatever the last file left
+fresh_start() {
+	local dev
+
+	for dev in /sys/class/infiniband/*; do
+		[ ! -e "$dev" ] || timeout 20 rdma link delete "${dev##*/}"
+	done
+	net_down
+	[ ! -e /sys/module/rdma_rxe ] || timeout 20 modprobe -r rdma_rxe
+} >/dev/null 2>&1
+
+gids() { head -n 8 "/sys/class/infiniband/$1/ports/1/gids/"* 2>/dev/null | grep -v 0000:0000:0000:0000:0000:0000:0000:0000; }
+
+# gid_index DEVICE v4|v6|ll: index of the RoCE v2 GID of that kind
+gid_index() {
+	local dir=/sys/class/infiniband/$1/ports/1 i gid type pattern
+
+	case $2 in
+	v4) pattern='0000:0000:0000:0000:0000:ffff:*' ;;
+	v6) pattern='fd01:*' ;;
+	ll) pattern='fe80:*' ;;
+	esac
+	for i in 0 1 2 3 4 5 6 7; do
+		{ read -r gid <"$dir/gids/$i"; } 2>/dev/null || continue
+		# shellcheck disable=SC2053 # a pattern
+		[[ $gid == $pattern ]] || continue
+		{ read -r type <"$dir/gid_attrs/types/$i"; } 2>/dev/null || continue
+		[ "$type" = 'RoCE v2' ] || continue
+		echo "$i"
+		return
+	done
+	return 1
+}
+
+counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2" 2>/dev/null || echo n/a; }
+
+# udp_sockets NS: the sockets of the driver there, one address family a line
+udp_sockets() { ip netns exec "$1" cat /proc/net/udp /proc/net/udp6 | grep -c ':12B7 '; }
+
+# ---- two programs ------------------------------------------------------------
+
+listens() { [ -n "$(n1 ss -Htln "sport = :$1")" ]; }
+
+# pair LIMIT SERVER... -- CLIENT...: the server runs in ns1, the client in ns2
+# when the server listens on $PORT; both must end with status 0 within LIMIT.
+pair() {
+	local limit=$1 server=() server_pid server_status status=0
+
+	shift
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	echo "server: ${server[*]}"
+	echo "client: $*"
+	timeout -k 2 "$limit" ip netns exec ns1 "${server[@]}" >"$CASE_LOG.server" 2>&1 &
+	server_pid=$!
+	if ! eventually listens_or_ended "$server_pid"; then
+		bad "the server does not listen"
+	fi
+	timeout -k 2 "$limit" ip netns exec ns2 "$@" >"$CASE_LOG.client" 2>&1 ||
+		{ status=$?; bad "client: $(ended $status "$limit" "$CASE_LOG.client")"; }
+	# A client that failed leaves its server waiting.
+	[ $status -eq 0 ] || kill "$server_pid" 2>/dev/null
+	wait "$server_pid"
+	server_status=$?
+	if [ $status -eq 0 ] && [ $server_status -ne 0 ]; then
+		status=$server_status
+		bad "server: $(ended $status "$limit" "$CASE_LOG.server")"
+	fi
+	cat "$CASE_LOG.client"
+	if [ $status -ne 0 ]; then
+		echo "-- server:"
+		cat "$CASE_LOG.server"
+	fi
+	return $status
+}
+
+listens_or_ended() { listens "$PORT" || ! kill -0 "$1" 2>/dev/null; }
+
+ended() {
+	if [ "$1" -eq 124 ]; then
+		echo "not done after $2 s"
+	else
+		echo "status $1: $(grep -aiE 'fail|error|unable|couldn|status' "$3" | head -n 1)"
+	fi
+}
+
+# pingpong OPTIONS...: ibv_rc_pingpong both ways, contents checked
+pingpong() {
+	local kind=${GID_KIND:-v4}
+
+	PORT=18515
+	pair "$PATIENCE" ibv_rc_pingpong -c -p $PORT -d rxe0 -g "$(gid_index rxe0 "$kind")" "$@" -- \
+		ibv_rc_pingpong -c -p $PORT -d rxe1 -g "$(gid_index rxe1 "$kind")" "$@" 10.1.0.1 || return
+	grep -q 'iters in' "$CASE_LOG.client" || bad "no result line"
+	if grep -aE 'invalid data|memcmp' "$CASE_LOG.client" "$CASE_LOG.server"; then
+		bad "wrong data"
+	fi
+}
+
+# perftest PROGRAM OPTIONS...: one perftest program; its table must have a row
+# for each size asked for, with a number above zero in it
+perftest() {
+	local program=$1 kind=${GID_KIND:-v4} limit=${LIMIT:-$PATIENCE}
+
+	shift
+	PORT=18515
+	pair "$limit" "$program" -F -p $PORT -d rxe0 -x "$(gid_index rxe0 "$kind")" "$@" -- \
+		"$program" -F -p $PORT -d rxe1 -x "$(gid_index rxe1 "$kind")" "$@" 10.1.0.1 || return
+	perftest_table "$CASE_LOG.client" "$@"
+}
+
+# rows of numbers: SIZE ITERATIONS VALUES..., each value column 4 above zero
+perftest_table() {
+	local log=$1 want=1 rows size=
+
+	shift
+	while [ $# -gt 0 ]; do
+		case $1 in
+		-a) want=23 ;;
+		-s) size=$2 ;;
+		esac
+		shift
+	done
+	rows=$(awk '$1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ && NF >= 4 && ($4 > 0 || $5 > 0)' "$log")
+	[ "$(grep -c . <<<"$rows")" -eq "$want" ] ||
+		bad "$(grep -c . <<<"$rows") rows of results instead of $want" || return
+	[ -z "$size" ] || [ "$(awk '{ print $1 }' <<<"$rows")" = "$size" ] ||
+		bad "no row of size $size"
+}
+
+# ---- traffic in the background -------------------------------------------------
+
+TRAFFIC=
+
+# traffic_start: ib_write_bw between the devices until it is stopped. Both
+# programs run in the initial namespace, so that ns1 and ns2 can be deleted.
+traffic_start() {
+	local options=(-F -p 18600 -D 300 -s 65536)
+
+	ib_write_bw "${options[@]}" -d rxe0 -x "$(gid_index rxe0 v4)" >"$CASE_LOG.server" 2>&1 &
+	SERVER=$!
+	eventually traffic_listens || bad "the server does not listen" || return
+	ib_write_bw "${options[@]}" -d rxe1 -x "$(gid_index rxe1 v4)" 127.0.0.1 >"$CASE_LOG.client" 2>&1 &
+	CLIENT=$!
+	TRAFFIC="$SERVER $CLIENT"
+	eventually traffic_flows ||
+		bad "no traffic: $(tail -n 1 "$CASE_LOG.client")"
+}
+
+traffic_listens() { [ -n "$(ss -Htln 'sport = :18600')" ]; }
+traffic_flows() { [ "$(n1 cat /sys/class/net/veth0/statistics/rx_packets)" -gt 200 ]; }
+traffic_ended() { ! kill -0 "$SERVER" 2>/dev/null && ! kill -0 "$CLIENT" 2>/dev/null; }
+
+traffic_kill() {
+	# shellcheck disable=SC2086 # process ids
+	kill -9 $TRAFFIC 2>/dev/null
+	# shellcheck disable=SC2086
+	wait $TRAFFIC 2>/dev/null
+	TRAFFIC=
+}
+
+# traffic_dies: both programs see errors and end by themselves
+traffic_dies() {
+	eventually traffic_ended ||
+		bad "still running after $PATIENCE s: $(ps -o comm=,stat=,wchan= -p "${TRAFFIC// /,}" | tr '\n' ';')"
+}

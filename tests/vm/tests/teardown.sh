@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# teardown.sh - things go away under traffic: processes, links, netdevs,
+# namespaces, the module. Nothing hangs, nothing stays behind.
+#
+# Every case starts with a fresh topology, and ends with an unloaded module.
+
+with_traffic() {
+	setup && traffic_start && "$@" || return
+	traffic_kill
+	cleanup_all
+}
+
+kill_both() {
+	kill -9 "$SERVER" "$CLIENT"
+	eventually traffic_ended || bad "processes cannot be killed" || return
+	no_leaks
+}
+
+kill_client() {
+	kill -9 "$CLIENT"
+	sleep 1
+	kill -9 "$SERVER"
+	eventually traffic_ended || bad "the server cannot be killed" || return
+	no_leaks
+}
+
+# The peer vanishes: the client's retries run out, and it ends.
+kill_server() {
+	kill -9 "$SERVER"
+	traffic_dies && no_leaks
+}
+
+delete_link_of_client() {
+	link_delete rxe1 || return
+	device_gone rxe1 || bad "rxe1 is still there" || return
+	traffic_dies_half
+}
+
+delete_link_of_server() {
+	link_delete rxe0 || return
+	device_gone rxe0 || bad "rxe0 is still there" || return
+	eventually client_ended || bad "the client did not notice that its peer is gone"
+}
+
+# The server of a write test sees no completion; it may wait for its client.
+traffic_dies_half() { eventually client_ended || bad "the client has lost its device and does not end"; }
+client_ended() { ! kill -0 "$CLIENT" 2>/dev/null; }
+
+delete_netdev() {
+	n1 timeout "$PATIENCE" ip link del veth0 || bad "ip link del: status $?" || return
+	eventually device_gone rxe0 && eventually device_gone rxe1 || bad "devices outlive their netdevs" || return
+	eventually client_ended || bad "the client does not end"
+}
+
+delete_namespace() {
+	timeout "$PATIENCE" ip netns del ns2 || bad "ip netns del: status $?" || return
+	eventually device_gone rxe1 || bad "rxe1 outlives its namespace" || return
+	eventually client_ended || bad "the client does not end"
+}
+
+netdev_down() {
+	n1 ip link set veth0 down
+	traffic_kill
+	no_leaks
+}
+
+# Refused while in use, at once; the traffic goes on.
+remove_module() {
+	if timeout "$PATIENCE" modprobe -r rdma_rxe; then
+		eventually client_ended || bad "the client does not end"
+	else
+		[ $? -ne 124 ] || bad "modprobe -r hangs" || return
+		kill -0 "$CLIENT" || bad "a refused modprobe -r ended the traffic"
+	fi
+}
+
+# many short lives, cut off at different points
+killed_early() {
+	local i
+
+	setup || return
+	for i in 1 2 3 4 5 6; do
+		traffic_start || return
+		sleep "0.$((i * 3 % 10))"
+		traffic_kill
+	done
+	no_leaks && cleanup_all
+}
+
+check kill-9-both with_traffic kill_both
+check kill-9-client with_traffic kill_client
+check kill-9-server with_traffic kill_server
+check killed-early killed_early
+check netdev-down with_traffic netdev_down
+check rmmod with_traffic remove_module
+check link-delete-client with_traffic delete_link_of_client
+check link-delete-server with_traffic delete_link_of_server
+check netdev-delete with_traffic delete_netdev
+check namespace-delete with_traffic delete_namespace
