@@ -11,7 +11,8 @@
  *   sequence NAK(p)    all before p is done; rewind to p
  *   RNR NAK(p)         all before p is done; pause, then rewind to p
  *   other NAK(p)       all before p is done; the WQE of p fails, QP to error
- *   timer              no progress for a while: rewind to una
+ *   timer              no progress for a while: rewind to una, and send one
+ *                      packet only: its answer tells what has arrived
  *
  * The timer follows the measured round trip, so that a lost packet costs little.
  * The retry budget follows the timeout attribute of the QP, so that a peer is
@@ -126,6 +127,7 @@ static void sq_progress(struct rxe_qp *qp, u32 psn)
 		sq->reads_head++;
 	sq->progress_at = jiffies;
 	sq->rewound = false;
+	sq->probing = false;
 	retry_progress(&sq->retry);
 	rto_progress(&sq->rto);
 	if (sq->rtt_start && psn_after(psn, sq->rtt_psn)) {
@@ -256,6 +258,7 @@ static void timeout_event(struct rxe_qp *qp)
 		return;
 	}
 	sq->progress_at = jiffies;
+	sq->probing = true;
 	sq->rewound = true;
 	sq->rewound_psn = sq->una_psn;
 	window_loss(&sq->window);
@@ -323,6 +326,8 @@ static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		break;
 	case AETH_KIND_NAK:
 		rxe_count(qp->dev, RXE_CNT_NAK_RECEIVED);
+		if (syndrome == NAK_PSN_SEQ)
+			rxe_count(qp->dev, RXE_CNT_SEQ_NAK_RECEIVED);
 		ack_before(qp, pkt->psn);
 		if (syndrome == NAK_PSN_SEQ || sq->una_psn != pkt->psn)
 			go_back(qp);

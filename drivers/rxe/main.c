@@ -26,18 +26,9 @@ static int __init rxe_module_init(void)
 	ret = rxe_ids_init();
 	if (ret)
 		return ret;
-	ret = rxe_net_init();
-	if (ret)
-		goto fail_net;
 	ret = rxe_link_init();
 	if (ret)
-		goto fail_link;
-	return 0;
-
-fail_link:
-	rxe_net_exit();
-fail_net:
-	rxe_ids_exit();
+		rxe_ids_exit();
 	return ret;
 }
 

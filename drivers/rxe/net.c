@@ -26,6 +26,7 @@
 #include <net/net_namespace.h>
 #include <net/route.h>
 #include <net/udp_tunnel.h>
+#include <rdma/ib_cache.h>
 
 #include "rxe.h"
 #include "txmem.h"
@@ -40,7 +41,6 @@ struct rxe_net {
 
 static LIST_HEAD(net_list);
 static DEFINE_MUTEX(net_mutex);		/* net_list, users */
-static DECLARE_WAIT_QUEUE_HEAD(net_gone);
 
 /* --- sockets ---------------------------------------------------------------- */
 
@@ -157,33 +157,9 @@ void rxe_net_put(struct rxe_net *rnet)
 		/* a datagram may still be on its way through rxe_rx_datagram() */
 		synchronize_net();
 		kfree(rnet);
-		wake_up_all(&net_gone);
 	}
 	mutex_unlock(&net_mutex);
 }
-
-static bool net_unused(struct net *net)
-{
-	bool unused;
-
-	mutex_lock(&net_mutex);
-	unused = !net_find(net);
-	mutex_unlock(&net_mutex);
-	return unused;
-}
-
-/*
- * A namespace goes: its netdevs have been unregistered or moved away, and their
- * devices are about to follow, maybe in a work item.  Wait for the last.
- */
-static void __net_exit net_exit_one(struct net *net)
-{
-	wait_event(net_gone, net_unused(net));
-}
-
-static struct pernet_operations net_ops = {
-	.exit = net_exit_one,
-};
 
 /* --- packets that the stack holds ------------------------------------------- */
 
@@ -370,11 +346,18 @@ int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	const struct in6_addr *sgid = (const struct in6_addr *)&grh->sgid_attr->gid;
 	const struct in6_addr *dgid = (const struct in6_addr *)&grh->dgid;
+	struct net_device *ndev;
 	struct udphdr *udp;
+	int ifindex;
 
 	if (ipv6_addr_v4mapped(sgid) != ipv6_addr_v4mapped(dgid))
 		return -EINVAL;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(grh->sgid_attr);
+	ifindex = IS_ERR(ndev) ? flow->dev->ndev->ifindex : ndev->ifindex;
+	rcu_read_unlock();
 	rxe_flow_reset(flow);
+	flow->ifindex = ifindex;
 	memset(flow->hdr, 0, sizeof(flow->hdr));
 	flow->tos = grh->traffic_class;
 	/* some connection managers leave the limit at 1 for what may be routed */
@@ -398,25 +381,26 @@ int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 	return 0;
 }
 
-static struct dst_entry *flow_route_ipv4(struct rxe_flow *flow, struct rxe_net *rnet)
+static struct dst_entry *flow_lookup_ipv4(struct rxe_flow *flow, int oif)
 {
 	struct flowi4 fl = {
-		.flowi4_oif = flow->dev->ndev->ifindex,
+		.flowi4_oif = oif,
 		.flowi4_proto = IPPROTO_UDP,
 		.saddr = flow->saddr.v4,
 		.daddr = flow->daddr.v4,
 		.fl4_sport = flow->sport,
 		.fl4_dport = htons(ROCE_UDP_PORT),
 	};
-	struct rtable *rt = ip_route_output_key(rnet->net, &fl);
+	struct rtable *rt = ip_route_output_key(flow->dev->net->net, &fl);
 
 	return IS_ERR(rt) ? NULL : &rt->dst;
 }
 
-static struct dst_entry *flow_route_ipv6(struct rxe_flow *flow, struct rxe_net *rnet)
+static struct dst_entry *flow_lookup_ipv6(struct rxe_flow *flow, int oif)
 {
+	struct rxe_net *rnet = flow->dev->net;
 	struct flowi6 fl = {
-		.flowi6_oif = flow->dev->ndev->ifindex,
+		.flowi6_oif = oif,
 		.flowi6_proto = IPPROTO_UDP,
 		.saddr = flow->saddr.v6,
 		.daddr = flow->daddr.v6,
@@ -429,25 +413,45 @@ static struct dst_entry *flow_route_ipv6(struct rxe_flow *flow, struct rxe_net *
 		return NULL;
 	fl.flowlabel = ip6_make_flowinfo(flow->tos, htonl(flow->flow_label));
 	dst = ip6_dst_lookup_flow(rnet->net, rnet->sock6->sk, &fl, NULL);
-	if (IS_ERR(dst))
-		return NULL;
-	flow->cookie = rt6_get_cookie(dst_rt6_info(dst));
-	return dst;
+	return IS_ERR(dst) ? NULL : dst;
+}
+
+static struct dst_entry *flow_lookup(struct rxe_flow *flow, int oif)
+{
+	if (flow->family == AF_INET)
+		return flow_lookup_ipv4(flow, oif);
+	if (flow->family == AF_INET6)
+		return flow_lookup_ipv6(flow, oif);
+	return NULL;
+}
+
+/*
+ * A device sends through its own netdev (or the VLAN or bridge above it that has
+ * the address), whatever the routing table prefers; but what is addressed to
+ * this host, say to the device on another of its netdevs, stays on this host.
+ */
+static struct dst_entry *flow_find_route(struct rxe_flow *flow)
+{
+	struct dst_entry *dst = flow_lookup(flow, 0);
+
+	if (dst && !(dst->dev->flags & IFF_LOOPBACK) &&
+	    dst->dev->ifindex != flow->ifindex) {
+		dst_release(dst);
+		dst = NULL;
+	}
+	return dst ? dst : flow_lookup(flow, flow->ifindex);
 }
 
 /* The route to the peer, or NULL if there is none at the moment. */
 static struct dst_entry *flow_route(struct rxe_flow *flow)
 {
-	struct rxe_net *rnet = flow->dev->net;
-
 	if (likely(flow->dst && dst_check(flow->dst, flow->cookie)))
 		return flow->dst;
 	flow_drop_route(flow);
+	flow->dst = flow_find_route(flow);
 	flow->cookie = 0;
-	if (flow->family == AF_INET)
-		flow->dst = flow_route_ipv4(flow, rnet);
-	else if (flow->family == AF_INET6)
-		flow->dst = flow_route_ipv6(flow, rnet);
+	if (flow->dst && flow->family == AF_INET6)
+		flow->cookie = rt6_get_cookie(dst_rt6_info(flow->dst));
 	return flow->dst;
 }
 
@@ -624,17 +628,6 @@ void rxe_burst_send(struct rxe_burst *burst)
 }
 
 /**
- * rxe_net_init - before the first device
- *
- * Context: module init.
- * Return: 0 or an error.
- */
-int rxe_net_init(void)
-{
-	return register_pernet_subsys(&net_ops);
-}
-
-/**
  * rxe_net_exit - after the last device
  *
  * Waits for packets that still sit in some queue of the stack: their destructor
@@ -644,7 +637,6 @@ int rxe_net_init(void)
  */
 void rxe_net_exit(void)
 {
-	unregister_pernet_subsys(&net_ops);
 	wait_event(inflight_none, !atomic_read(&inflight_count));
 	synchronize_rcu();
 	rxe_txmem_exit();

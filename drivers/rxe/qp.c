@@ -394,6 +394,7 @@ static void qp_reset(struct rxe_qp *qp)
 	sq->reads_head = 0;
 	sq->reads_tail = 0;
 	sq->rewound = false;
+	sq->probing = false;
 	sq->rnr_wait = false;
 	sq->drained = false;
 	sq->rtt_start = 0;

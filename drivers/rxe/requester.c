@@ -300,6 +300,16 @@ static u32 sq_outstanding(const struct rxe_sq *sq)
 	return psn_diff(sq->psn, sq->una_psn);
 }
 
+/* Whether @count more packets may be on their way. */
+static bool sq_window_open(const struct rxe_sq *sq, u32 count)
+{
+	u32 outstanding = sq_outstanding(sq);
+
+	if (!outstanding)
+		return true;
+	return !sq->probing && outstanding + count <= sq->window.cur;
+}
+
 static bool sq_reads_outstanding(const struct rxe_sq *sq)
 {
 	return sq->reads_head != sq->reads_tail;
@@ -382,10 +392,7 @@ static bool send_read(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	struct rxe_txpkt pkt;
 	u32 len;
 
-	if (sq_outstanding(sq) &&
-	    sq_outstanding(sq) + count > max_t(u32, sq->window.cur, RXE_READ_CHUNK))
-		return false;
-	if (!sq_add_read(qp, psn_add(sq->psn, count - 1)))
+	if (!sq_window_open(sq, count) || !sq_add_read(qp, psn_add(sq->psn, count - 1)))
 		return false;
 	if (rxe_burst_add(burst, &pkt, BTH_LEN + RETH_LEN, 0))
 		return false;
@@ -405,7 +412,7 @@ static bool send_atomic(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burs
 	bool swap = wqe->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP;
 	struct rxe_txpkt pkt;
 
-	if (sq_outstanding(sq) >= sq->window.cur || !sq_add_read(qp, sq->psn))
+	if (!sq_window_open(sq, 1) || !sq_add_read(qp, sq->psn))
 		return false;
 	if (rxe_burst_add(burst, &pkt, BTH_LEN + ATMETH_LEN, 0))
 		return false;
@@ -469,7 +476,7 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	bool ackreq;
 	u8 opcode;
 
-	if (sq_outstanding(sq) >= sq->window.cur)
+	if (!sq_window_open(sq, 1))
 		return false;
 	opcode = opcode_for(write ? MSG_WRITE : MSG_SEND, first, last, imm, false);
 	op = opcode_info(opcode);

@@ -217,6 +217,7 @@ enum rxe_counter {
 	RXE_CNT_NAK_SENT,
 	RXE_CNT_RNR_SENT,
 	RXE_CNT_NAK_RECEIVED,
+	RXE_CNT_SEQ_NAK_RECEIVED,
 	RXE_CNT_RNR_RECEIVED,
 	RXE_CNT_TIMEOUTS,
 	RXE_CNT_RETRY_EXCEEDED,
@@ -416,6 +417,7 @@ bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc);
  * @dev: device
  * @inflight: packets that the local stack still holds; outlives the flow
  * @family: AF_INET or AF_INET6, 0: no address yet
+ * @ifindex: of the netdev that has the source address
  * @hdr: IP and UDP header of every packet, but for lengths and ident
  * @hdr_len: bytes of @hdr
  * @ident: next IPv4 identification
@@ -431,6 +433,7 @@ struct rxe_flow {
 	u8			ttl;
 	u16			ident;
 	__be16			sport;
+	int			ifindex;
 	u32			flow_label;
 	union {
 		__be32		v4;
@@ -475,7 +478,6 @@ struct rxe_txpkt {
 
 struct rxe_net;
 
-int rxe_net_init(void);
 void rxe_net_exit(void);
 struct rxe_net *rxe_net_get(struct net *net);
 void rxe_net_put(struct rxe_net *rnet);
@@ -582,6 +584,7 @@ struct rxe_sq_read {
  * @unacked: packets since the last one that asked for an ACK
  * @reads: requests of @reads_head .. @reads_tail that wait for a response
  * @rewound_psn: sending went back to here, once for each loss (@rewound)
+ * @probing: after a timeout, until something is acknowledged: one packet at a time
  * @rnr_wait: the peer has asked for a pause
  * @rtt_start: when @rtt_psn was sent, in ns; 0: nothing is being timed
  * @progress_at: jiffies of the last acknowledged progress
@@ -615,6 +618,7 @@ struct rxe_sq {
 	struct send_window	window;
 	u32			rewound_psn;
 	bool			rewound;
+	bool			probing;
 	bool			rnr_wait;
 	bool			drained;
 	u32			rtt_psn;
