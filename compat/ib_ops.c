@@ -197,6 +197,7 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 	SAME(fill_res_srq_entry_raw);
 #endif
 
+	/* Without it the core reports no port events; the driver watches its netdev. */
 #if RXE_HAVE_IB_OPS_REPORT_PORT_EVENT
 	SAME(report_port_event);
 #endif

@@ -13,9 +13,10 @@
  *   require:NAME          if the block does not compile, the build stops
  *
  * A probe asks about one API, never about a kernel generation: distributions
- * mix them. Each says the kernel version that made it necessary, so that
- * raising the floor means deleting probes. "yes" is always the newest form,
- * and a probe that every supported kernel answers with "yes" can go.
+ * mix them. Each says the kernel version that made it necessary, with the
+ * subject of the upstream commit in quotes, so that raising the floor means
+ * deleting probes. "yes" is the newest form, and a probe that every supported
+ * kernel answers with "yes" can go.
  *
  * Traps: an undeclared function is only a warning when it is called, so ask for
  * its address; sizeof does not work on a bit field, so assign to it; the block
@@ -26,29 +27,20 @@
  * Headers that come and go. Asked by name, because a missing header would end
  * the compiler run.
  *
- * Linux 7.3: IPv6 can no longer be a module, so the table of its functions went
+ * Linux 7.1: "ipv6: remove ipv6_stub infrastructure completely"
  * Header: net_ipv6_stubs_h net/ipv6_stubs.h
  */
 
 #include <linux/crc32.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
-#include <linux/random.h>
-#include <linux/slab.h>
 #include <linux/timer.h>
-#include <linux/hrtimer.h>
-#include <linux/workqueue.h>
-#include <linux/mm.h>
-#include <net/flow.h>
-#include <net/dst.h>
-#include <net/ip.h>
-#include <net/ipv6.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/ib_umem.h>
-#include <rdma/rdma_netlink.h>
 #include <rdma/uverbs_ioctl.h>
 
+/* a function of that name to hold a question */
 #define PROBE(name)		void rxe_probe_##name(void); \
 				void rxe_probe_##name(void)
 /* a function or variable of that name is declared */
@@ -73,8 +65,8 @@
 #endif
 
 /*
- * Linux 5.15: the RDMA core allocates queue pairs. Older ones need trampolines
- * that are not written yet.
+ * Linux 5.15: "RDMA: Globally allocate and release QP memory". Older cores need
+ * trampolines that are not written yet.
  */
 #line 1 "require:core_allocates_qp"
 PROBE(core_allocates_qp)
@@ -101,7 +93,7 @@ PROBE(must_fail)
 
 /* --- rdma/ib_verbs.h: struct ib_device_ops ------------------------------- */
 
-/* Linux 7.0: query_port_speed added */
+/* Linux 7.0: "IB/core: Add query_port_speed verb" */
 #line 1 "probe:ib_ops_query_port_speed"
 PROBE(ib_ops_query_port_speed)
 {
@@ -115,7 +107,7 @@ PROBE(ib_ops_create_user_cq)
 	MEMBER(struct ib_device_ops, create_user_cq);
 }
 
-/* Linux 6.11: create_cq takes the attribute bundle instead of its udata */
+/* Linux 6.11: "RDMA: Pass entire uverbs attr bundle to create cq function" */
 #line 1 "probe:ib_ops_create_cq_attrs"
 PROBE(ib_ops_create_cq_attrs)
 {
@@ -132,7 +124,7 @@ PROBE(ib_ops_resize_user_cq)
 	MEMBER(struct ib_device_ops, resize_user_cq);
 }
 
-/* Linux 6.17: reg_user_mr takes a DMA handle */
+/* Linux 6.17: "IB: Extend UVERBS_METHOD_REG_MR to get DMAH" */
 #line 1 "probe:ib_ops_reg_user_mr_dmah"
 PROBE(ib_ops_reg_user_mr_dmah)
 {
@@ -151,7 +143,7 @@ PROBE(ib_ops_uverbs_robust_udata)
 	ops.uverbs_robust_udata = 1;
 }
 
-/* Linux 6.14: the core watches the netdev and reports port events itself */
+/* Linux 6.14: "RDMA/core: Support link status events dispatching" */
 #line 1 "probe:ib_ops_report_port_event"
 PROBE(ib_ops_report_port_event)
 {
@@ -167,20 +159,13 @@ PROBE(ib_ops_fill_res_srq_entry)
 
 /* --- rdma/ib_verbs.h: the rest ------------------------------------------- */
 
-/* Linux 7.1: ib_alloc_device_with_net(), a device born in its namespace */
+/* Linux 6.17: "RDMA/core: Extend RDMA device registration to be net namespace aware" */
 #line 1 "probe:ib_alloc_device_with_net"
 #ifndef ib_alloc_device_with_net
 #error "no"
 #endif
 
-/* Linux 7.1: rdma_dev_net(), the namespace of a device */
-#line 1 "probe:rdma_dev_net"
-PROBE(rdma_dev_net)
-{
-	DECLARED(rdma_dev_net);
-}
-
-/* Linux 6.14: ib_get_curr_port_state(), port state from the netdev */
+/* Linux 6.14: ib_get_curr_port_state() added with the dispatching of link events */
 #line 1 "probe:ib_get_curr_port_state"
 PROBE(ib_get_curr_port_state)
 {
@@ -189,33 +174,33 @@ PROBE(ib_get_curr_port_state)
 
 /* --- rdma/uverbs_ioctl.h -------------------------------------------------- */
 
-/* Linux 7.1: ib_copy_validate_udata_in(), one strict way to read a request */
+/* Linux 7.1: "RDMA: Add ib_copy_validate_udata_in()" */
 #line 1 "probe:ib_copy_validate_udata_in"
 #ifndef ib_copy_validate_udata_in
 #error "no"
 #endif
 
-/* Linux 7.2: ib_respond_udata(), one strict way to answer */
+/* Linux 7.1: "RDMA: Add ib_respond_udata()" */
 #line 1 "probe:ib_respond_udata"
 #ifndef ib_respond_udata
 #error "no"
 #endif
 
-/* Linux 7.2: ib_is_udata_in_empty() */
+/* Linux 7.1: "RDMA: Add ib_is_udata_in_empty()" */
 #line 1 "probe:ib_is_udata_in_empty"
 PROBE(ib_is_udata_in_empty)
 {
 	DECLARED(ib_is_udata_in_empty);
 }
 
-/* Linux 7.2: ib_respond_empty_udata() */
+/* Linux 7.2: ib_respond_empty_udata() added */
 #line 1 "probe:ib_respond_empty_udata"
 PROBE(ib_respond_empty_udata)
 {
 	DECLARED(ib_respond_empty_udata);
 }
 
-/* Linux 7.2: ib_no_udata_io() */
+/* Linux 7.3: "RDMA/core: Add ib_no_udata_io() helper", in 7.2 stable, too */
 #line 1 "probe:ib_no_udata_io"
 PROBE(ib_no_udata_io)
 {
@@ -224,7 +209,7 @@ PROBE(ib_no_udata_io)
 
 /* --- rdma/ib_umem.h ------------------------------------------------------- */
 
-/* Linux 7.2: ib_umem_get() split by the source of the address: _va, _attr, _desc */
+/* Linux 7.2: "RDMA/umem: Rename ib_umem_get() to ib_umem_get_va()" */
 #line 1 "probe:ib_umem_get_va"
 PROBE(ib_umem_get_va)
 {
@@ -233,7 +218,7 @@ PROBE(ib_umem_get_va)
 
 /* --- net ------------------------------------------------------------------ */
 
-/* Linux 7.2: UDP tunnels are set up on a struct sock, not on a socket */
+/* Linux 7.2: "udp_tunnel: Pass struct sock to setup_udp_tunnel_sock()." */
 #line 1 "probe:setup_udp_tunnel_sock_sk"
 PROBE(setup_udp_tunnel_sock_sk)
 {
@@ -241,7 +226,7 @@ PROBE(setup_udp_tunnel_sock_sk)
 	     void (*)(struct net *, struct sock *, struct udp_tunnel_sock_cfg *));
 }
 
-/* Linux 7.2: udp_tunnel_sock_release() takes a struct sock */
+/* Linux 7.2: "udp_tunnel: Pass struct sock to udp_tunnel_sock_release()." */
 #line 1 "probe:udp_tunnel_sock_release_sk"
 PROBE(udp_tunnel_sock_release_sk)
 {
@@ -250,7 +235,7 @@ PROBE(udp_tunnel_sock_release_sk)
 
 /* --- linux ---------------------------------------------------------------- */
 
-/* Linux 6.14: the library computes CRC-32 with the CPU's instructions, and tells */
+/* Linux 6.14: "lib/crc32: expose whether the lib is really optimized at runtime" */
 #line 1 "probe:crc32_optimizations"
 #ifndef CRC32_LE_OPTIMIZATION
 #error "no"
@@ -262,56 +247,15 @@ PROBE(udp_tunnel_sock_release_sk)
  * Export: crypto_alloc_shash crypto_alloc_shash
  */
 
-/* Linux 6.2: timer_delete_sync() replaces del_timer_sync(), also in 6.1 stable */
+/* Linux 6.2: "timers: Rename del_timer_sync() to timer_delete_sync()", in 6.1 stable, too */
 #line 1 "probe:timer_delete_sync"
 PROBE(timer_delete_sync)
 {
 	DECLARED(timer_delete_sync);
 }
 
-/* Linux 6.15: timer_delete() replaces del_timer() for good */
-#line 1 "probe:timer_delete"
-PROBE(timer_delete)
-{
-	DECLARED(timer_delete);
-}
-
-/* Linux 6.2: timer_shutdown_sync(), after which a timer cannot be armed again */
-#line 1 "probe:timer_shutdown_sync"
-PROBE(timer_shutdown_sync)
-{
-	DECLARED(timer_shutdown_sync);
-}
-
-/* Linux 6.16: from_timer() renamed to timer_container_of() */
+/* Linux 6.16: "treewide, timers: Rename from_timer() to timer_container_of()" */
 #line 1 "probe:timer_container_of"
 #ifndef timer_container_of
 #error "no"
 #endif
-
-/* Linux 6.13: hrtimer_setup() replaces hrtimer_init() and the function pointer */
-#line 1 "probe:hrtimer_setup"
-PROBE(hrtimer_setup)
-{
-	DECLARED(hrtimer_setup);
-}
-
-/* Linux 7.0: kzalloc_obj() and its family, also in 6.12 stable */
-#line 1 "probe:kzalloc_obj"
-#ifndef kzalloc_obj
-#error "no"
-#endif
-
-/* Linux 6.3: vm_flags_set() */
-#line 1 "probe:vm_flags_set"
-PROBE(vm_flags_set)
-{
-	DECLARED(vm_flags_set);
-}
-
-/* Linux 6.17: a work queue says whether it is bound to a CPU */
-#line 1 "probe:wq_percpu"
-PROBE(wq_percpu)
-{
-	(void)WQ_PERCPU;
-}

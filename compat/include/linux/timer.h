@@ -5,6 +5,10 @@
 
 #include_next <linux/timer.h>
 
+#if !RXE_HAVE_TIMER_DELETE_SYNC
+#define timer_delete_sync(timer)		del_timer_sync(timer)
+#endif
+
 #if !RXE_HAVE_TIMER_CONTAINER_OF
 #define timer_container_of(var, timer, member)	from_timer(var, timer, member)
 #endif

@@ -158,17 +158,6 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 
 #endif /* RXE_COMPAT_IB_OPS */
 
-#if !RXE_HAVE_RDMA_DEV_NET
-
-static inline struct net *rxe_compat_rdma_dev_net(struct ib_device *device)
-{
-	return read_pnet(&device->coredev.rdma_net);
-}
-
-#define rdma_dev_net rxe_compat_rdma_dev_net
-
-#endif /* !RXE_HAVE_RDMA_DEV_NET */
-
 /*
  * Loses: the device starts in the initial namespace, where exclusive mode hides
  * it from others until "rdma dev set NAME netns" moves it.

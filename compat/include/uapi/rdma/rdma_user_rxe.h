@@ -8,7 +8,7 @@
  * them). All of this is written by a process, at any time: the kernel copies
  * what it needs once, and checks the copy.
  *
- * Found before the kernel's own header of this name, which old kernels lack.
+ * Whole header: it stands before the kernel's own, which old kernels lack.
  */
 #ifndef RDMA_USER_RXE_H
 #define RDMA_USER_RXE_H
