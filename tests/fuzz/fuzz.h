@@ -6,7 +6,6 @@
 #ifndef RXE_FUZZ_H
 #define RXE_FUZZ_H
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +47,6 @@ static inline u32 input_take(struct input *in, unsigned int bytes)
 	return v;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 #endif /* RXE_FUZZ_H */

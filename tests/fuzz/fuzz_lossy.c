@@ -363,7 +363,8 @@ static void setup(struct input *in)
 
 	memset(&w, 0, sizeof(w));
 	w.pmtu = 256u << input_take(in, 1) % 5;
-	w.first_psn = psn = input_take(in, 3);
+	w.first_psn = input_take(in, 3);
+	psn = w.first_psn;
 	w.count = 1 + input_take(in, 1) % MESSAGES;
 	for (i = 0; i < w.count; i++) {
 		struct message *m = &w.msg[i];
@@ -380,11 +381,14 @@ static void setup(struct input *in)
 		psn = psn_add(psn, m->packets);
 	}
 	w.end_psn = psn;
-	w.una = w.next = w.sent = w.expected = w.first_psn;
+	w.una = w.first_psn;
+	w.next = w.first_psn;
+	w.sent = w.first_psn;
+	w.expected = w.first_psn;
 	retry_init(&w.retry, 7, 7);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
 	unsigned int i, rounds;

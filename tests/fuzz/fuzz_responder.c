@@ -159,7 +159,7 @@ static u32 some_length(u32 choice, u32 pmtu)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
 	struct grammar g = { .open = 0xff };
