@@ -110,6 +110,7 @@ void rxe_completer_flush(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 
 	rxe_requester_pull(qp);
+	/* pairs with the release in post_kernel(): the slot is complete */
 	while (sq->cons != smp_load_acquire(&sq->prod))
 		complete_oldest(qp, IB_WC_WR_FLUSH_ERR);
 }
@@ -340,10 +341,11 @@ static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 }
 
 /* The oldest WQE, if it waits for just this response. */
-static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, bool read)
+static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
+	struct rxe_swqe *wqe;
+	bool read;
 
 	ack_before(qp, pkt->psn);
 	if (sq->una_psn != pkt->psn) {
@@ -351,8 +353,9 @@ static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *
 		return NULL;
 	}
 	wqe = rxe_sq_slot(sq, sq->cons);
+	read = wqe->opcode == IB_UVERBS_WR_RDMA_READ;
 	if (sq->cons == sq->prod || !wqe->sent || !wqe_has_response(wqe) ||
-	    (wqe->opcode == IB_UVERBS_WR_RDMA_READ) != read) {
+	    read != !!(pkt->op->flags & OPF_READ)) {
 		rxe_count(qp->dev, RXE_CNT_RX_MALFORMED);
 		return NULL;	/* nobody asked */
 	}
@@ -362,7 +365,7 @@ static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *
 static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe = response_wqe(qp, pkt, true);
+	struct rxe_swqe *wqe = response_wqe(qp, pkt);
 	u64 offset;
 	u32 len;
 
@@ -388,7 +391,7 @@ static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 static void receive_atomic(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe = response_wqe(qp, pkt, false);
+	struct rxe_swqe *wqe = response_wqe(qp, pkt);
 	u64 orig;
 
 	if (!wqe)

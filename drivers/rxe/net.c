@@ -173,11 +173,11 @@ void rxe_net_put(struct rxe_net *rnet)
 struct rxe_inflight {
 	atomic_t	packets;
 	bool		waiting;
-	spinlock_t	lock;
+	spinlock_t	lock;		/* task, waiting */
 	struct rxe_task	*task;
 };
 
-#define INFLIGHT_OWNER	(1 << 24)
+#define INFLIGHT_OWNER	0x1000000
 
 static atomic_t inflight_count = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(inflight_none);

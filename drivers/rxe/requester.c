@@ -114,7 +114,7 @@ static void pull_one(struct rxe_qp *qp, struct rxe_swqe *wqe, const void *elemen
 			wqe->status = IB_WC_LOC_LEN_ERR;
 			return;
 		}
-		memcpy(wqe->data, element, length);
+		memcpy(rxe_swqe_inline(wqe), element, length);
 	} else {
 		wqe->num_sge = user.dma.num_sge;
 		if (wqe->num_sge > qp->cap.max_send_sge) {
@@ -188,7 +188,7 @@ static int post_inline(struct rxe_qp *qp, struct rxe_swqe *wqe, const struct ib_
 	for (i = 0; i < wr->num_sge; i++) {
 		if (wr->sg_list[i].length > qp->cap.max_inline_data - length)
 			return -EINVAL;
-		memcpy(wqe->data + length, (void *)(uintptr_t)wr->sg_list[i].addr,
+		memcpy(rxe_swqe_inline(wqe) + length, (void *)(uintptr_t)wr->sg_list[i].addr,
 		       wr->sg_list[i].length);
 		length += wr->sg_list[i].length;
 	}
@@ -453,7 +453,7 @@ static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
 	if (!len)
 		return 0;
 	if (wqe->is_inline) {
-		*crc = rxe_mem_copy_sum(pkt->payload, wqe->data + offset, len, *crc);
+		*crc = rxe_mem_copy_sum(pkt->payload, rxe_swqe_inline(wqe) + offset, len, *crc);
 		return 0;
 	}
 	return rxe_mem_read_sges(qp->ib.pd, wqe->sge, wqe->num_sge, offset,
@@ -539,10 +539,12 @@ static bool send_one(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod)
 bool rxe_requester_send(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u32 prod = smp_load_acquire(&sq->prod);
 	u32 budget = RXE_TASK_BUDGET;
 	struct rxe_burst burst;
+	u32 prod;
 
+	/* pairs with the release in post_kernel(): the slots are complete */
+	prod = smp_load_acquire(&sq->prod);
 	if (sq->next == prod || sq->rnr_wait)
 		return false;
 	rxe_burst_begin(&burst, &sq->flow);

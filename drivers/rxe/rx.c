@@ -188,15 +188,15 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 	const struct opcode_info *op = rx_opcode(bth_opcode(bth));
 	enum rxe_counter why;
 
-	if (!net_eq(dev_net(qp->dev->ndev), net) || !rx_from_peer(qp, skb))
+	if (!net_eq(dev_net(qp->dev->ndev), net) || !rx_from_peer(qp, skb)) {
 		why = RXE_CNT_RX_NO_QP;
-	else if (!rx_plain_ip(skb) || !rx_well_formed(skb, bth, op))
+	} else if (!rx_plain_ip(skb) || !rx_well_formed(skb, bth, op)) {
 		why = RXE_CNT_RX_MALFORMED;
-	else if (!rx_pkey_ok(bth))
+	} else if (!rx_pkey_ok(bth)) {
 		why = RXE_CNT_RX_BAD_PKEY;
-	else if (!rx_icrc_ok(skb))
+	} else if (!rx_icrc_ok(skb)) {
 		why = RXE_CNT_RX_ICRC_ERRORS;
-	else {
+	} else {
 		rx_deliver(qp, skb, op);
 		return;
 	}

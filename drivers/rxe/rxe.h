@@ -92,7 +92,7 @@ enum {
 	RXE_ACK_EVERY		= 16,
 };
 
-#define RXE_MAX_MSG	(1u << 31)	/* C9-94 */
+#define RXE_MAX_MSG	0x80000000U	/* C9-94 */
 
 /* --- ids.c: number -> object ------------------------------------------------ */
 
@@ -267,7 +267,7 @@ struct rxe_dev {
 	struct list_head		link;
 	bool				leaving;
 	struct rxe_counters __percpu	*counters;
-	spinlock_t			map_lock;
+	spinlock_t			map_lock;	/* pending_maps */
 	struct list_head		pending_maps;
 	enum ib_port_state		port_state;
 	atomic_t			num_pd;
@@ -379,7 +379,7 @@ u32 rxe_mem_sum_skb(const struct sk_buff *skb, u32 offset, u32 len, u32 crc);
  */
 struct rxe_cq {
 	struct ib_cq		ib;
-	spinlock_t		lock;
+	spinlock_t		lock;		/* ring, notify, overrun */
 	struct rxe_ring		ring;
 	bool			is_user;
 	u8			notify;
@@ -536,7 +536,7 @@ int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
 /**
  * struct rxe_swqe - a send WQE: checked copy of what was posted, and its progress
  *
- * Followed by max_sge elements or max_inline bytes, whichever is larger.
+ * @sge is room for max_send_sge elements or max_inline_data bytes.
  */
 struct rxe_swqe {
 	u64	wr_id;
@@ -555,10 +555,7 @@ struct rxe_swqe {
 	u32	invalidate_rkey;
 	u64	compare_add;
 	u64	swap;
-	union {
-		struct rxe_mem_sge	sge[1];
-		u8			data[1];
-	};
+	struct rxe_mem_sge	sge[];
 };
 
 /* A READ or ATOMIC request on its way: at most max_rd_atomic of them. */
@@ -593,7 +590,7 @@ struct rxe_sq_read {
  * @events: RXE_SQ_EV_ bits, set by timers
  */
 struct rxe_sq {
-	spinlock_t		post_lock;
+	spinlock_t		post_lock;	/* kernel users' posts */
 	u32			prod;
 	struct rxe_ring		ring;
 	struct rxe_task		task;
@@ -676,7 +673,7 @@ struct rxe_resp_read {
  * @flush_timer: in the error state: looks for receives posted late
  */
 struct rxe_rq {
-	spinlock_t		post_lock;
+	spinlock_t		post_lock;	/* kernel users' posts */
 	struct rxe_ring		ring;
 	struct rxe_task		task;
 	struct rxe_flow		flow;
@@ -717,8 +714,8 @@ struct rxe_qp {
 	struct ib_qp		ib;
 	struct rxe_dev		*dev;
 	struct rxe_id		*id;
-	struct mutex		mutex;
-	spinlock_t		lock;
+	struct mutex		mutex;		/* one modify at a time */
+	spinlock_t		lock;		/* state */
 	enum ib_qp_state	state;
 	bool			sq_draining;
 	bool			is_user;
@@ -734,6 +731,12 @@ struct rxe_qp {
 static inline enum ib_qp_state rxe_qp_state(const struct rxe_qp *qp)
 {
 	return READ_ONCE(qp->state);
+}
+
+/* Inline data stands where the elements would. */
+static inline u8 *rxe_swqe_inline(struct rxe_swqe *wqe)
+{
+	return (u8 *)wqe->sge;
 }
 
 static inline struct rxe_swqe *rxe_sq_slot(struct rxe_sq *sq, u32 index)
@@ -829,9 +832,14 @@ static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ib)
 
 /* Messages name device and QP, and are rate limited. */
 #define rxe_qp_info(qp, fmt, ...)						\
+do {										\
+	const struct rxe_qp *__qp = (qp);					\
+										\
 	net_info_ratelimited("rxe: %s qp %#x: " fmt,				\
-			     dev_name(&(qp)->dev->ib.dev), (qp)->ib.qp_num,	\
-			     ##__VA_ARGS__)
+			     dev_name(&__qp->dev->ib.dev), __qp->ib.qp_num,	\
+			     ##__VA_ARGS__);					\
+} while (0)
+
 #define rxe_dev_warn(dev, fmt, ...)						\
 	net_warn_ratelimited("rxe: %s: " fmt, dev_name(&(dev)->ib.dev), ##__VA_ARGS__)
 
