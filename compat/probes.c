@@ -32,6 +32,7 @@
  */
 
 #include <linux/crc32.h>
+#include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/timer.h>
@@ -252,6 +253,13 @@ PROBE(udp_tunnel_sock_release_sk)
 PROBE(timer_delete_sync)
 {
 	DECLARED(timer_delete_sync);
+}
+
+/* Linux 6.13: "hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()" */
+#line 1 "probe:hrtimer_setup"
+PROBE(hrtimer_setup)
+{
+	DECLARED(hrtimer_setup);
 }
 
 /* Linux 6.16: "treewide, timers: Rename from_timer() to timer_container_of()" */

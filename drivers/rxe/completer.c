@@ -18,6 +18,7 @@
  * The retry budget follows the timeout attribute of the QP, so that a peer is
  * given up when the attributes say so and not earlier.
  */
+#include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 
@@ -233,14 +234,16 @@ void rxe_completer_timeout(struct timer_list *t)
  * rxe_completer_rnr_timeout - the pause that the peer asked for is over
  * @t: sq.rnr_timer of a QP
  *
- * Context: softirq.
+ * Context: hard interrupt or softirq.
+ * Return: HRTIMER_NORESTART.
  */
-void rxe_completer_rnr_timeout(struct timer_list *t)
+enum hrtimer_restart rxe_completer_rnr_timeout(struct hrtimer *t)
 {
-	struct rxe_qp *qp = timer_container_of(qp, t, sq.rnr_timer);
+	struct rxe_qp *qp = container_of(t, struct rxe_qp, sq.rnr_timer);
 
 	set_bit(RXE_SQ_EV_RNR, &qp->sq.events);
-	rxe_task_run(&qp->sq.task);
+	rxe_task_kick(&qp->sq.task);
+	return HRTIMER_NORESTART;
 }
 
 static void timeout_event(struct rxe_qp *qp)
@@ -303,8 +306,8 @@ static void rnr_nak(struct rxe_qp *qp, u8 syndrome)
 	}
 	rxe_requester_rewind(qp, sq->una_psn);
 	sq->rnr_wait = true;
-	/* at least as long as asked for: the current jiffy has already begun */
-	mod_timer(&sq->rnr_timer, jiffies + usecs_to_jiffies(usec) + 1);
+	/* at least as long as asked for, and not a tick longer than need be */
+	hrtimer_start(&sq->rnr_timer, ns_to_ktime((u64)usec * NSEC_PER_USEC), HRTIMER_MODE_REL);
 }
 
 static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)

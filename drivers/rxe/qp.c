@@ -156,7 +156,8 @@ static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *m
 	spin_lock_init(&sq->post_lock);
 	skb_queue_head_init(&sq->rxq);
 	timer_setup(&sq->timer, rxe_completer_timeout, 0);
-	timer_setup(&sq->rnr_timer, rxe_completer_rnr_timeout, 0);
+	hrtimer_setup(&sq->rnr_timer, rxe_completer_rnr_timeout, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL);
 	rxe_task_init(&sq->task, qp, sq_task);
 	sq->mask = roundup_pow_of_two(qp->cap.max_send_wr + 1) - 1;
 	sq->stride = round_up(offsetof(struct rxe_swqe, sge) + room, sizeof(u64));
@@ -288,7 +289,7 @@ int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_task_stop(&qp->sq.task);
 	rxe_task_stop(&qp->rq.task);
 	timer_delete_sync(&qp->sq.timer);
-	timer_delete_sync(&qp->sq.rnr_timer);
+	hrtimer_cancel(&qp->sq.rnr_timer);
 	timer_delete_sync(&qp->rq.flush_timer);
 	/* no destructor of an skb calls the tasks any more */
 	rxe_flow_exit(&qp->sq.flow);
@@ -372,7 +373,7 @@ static void qp_reset(struct rxe_qp *qp)
 	struct rxe_rq *rq = &qp->rq;
 
 	timer_delete_sync(&sq->timer);
-	timer_delete_sync(&sq->rnr_timer);
+	hrtimer_cancel(&sq->rnr_timer);
 	timer_delete_sync(&rq->flush_timer);
 	skb_queue_purge(&sq->rxq);
 	skb_queue_purge(&rq->rxq);

@@ -225,6 +225,7 @@ static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum 
 {
 	const struct resp_error_info *info = resp_error_info(err);
 	struct rxe_rq *rq = &qp->rq;
+	bool had_wqe = rq->have_wqe;
 	u8 syndrome = info->syndrome;
 
 	if (info->class == CLASS_RNR) {
@@ -242,16 +243,17 @@ static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum 
 	rxe_qp_info(qp, "%s, opcode %#x, PSN %#x, peer qp %#x\n", info->name,
 		    pkt->opcode, pkt->psn, qp->attr.dest_qp_num);
 	rq->ack_pending = false;
-	if (rq->have_wqe)
+	if (had_wqe)
 		wqe_fail(qp, info->wc_status_responder ? info->wc_status_responder :
 						 IB_WC_WR_FLUSH_ERR);
 	rxe_qp_error(qp);
-	if (info->access_event)
-		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
-	else if (info->request_event)
-		rxe_qp_event(qp, IB_EVENT_QP_REQ_ERR);
-	else if (err == RESP_ERR_CQ_OVERRUN)
+	/* who learns it from a completion needs no event (table 63) */
+	if (err == RESP_ERR_CQ_OVERRUN)
 		rxe_qp_event(qp, IB_EVENT_QP_FATAL);
+	else if (info->access_event && !had_wqe)
+		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
+	else if (info->request_event && !had_wqe)
+		rxe_qp_event(qp, IB_EVENT_QP_REQ_ERR);
 }
 
 /* --- READ ------------------------------------------------------------------- */

@@ -28,6 +28,7 @@
 #include <linux/types.h>
 #include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -622,7 +623,7 @@ struct rxe_sq {
 	u64			rtt_start;
 	unsigned long		progress_at;
 	struct timer_list	timer;
-	struct timer_list	rnr_timer;
+	struct hrtimer		rnr_timer;
 	unsigned long		events;
 };
 
@@ -766,7 +767,7 @@ void rxe_completer_arm(struct rxe_qp *qp);
 void rxe_completer_fail(struct rxe_qp *qp, u8 status);
 void rxe_completer_flush(struct rxe_qp *qp);
 void rxe_completer_timeout(struct timer_list *t);
-void rxe_completer_rnr_timeout(struct timer_list *t);
+enum hrtimer_restart rxe_completer_rnr_timeout(struct hrtimer *t);
 
 int rxe_responder_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
@@ -841,6 +842,11 @@ do {										\
 } while (0)
 
 #define rxe_dev_warn(dev, fmt, ...)						\
-	net_warn_ratelimited("rxe: %s: " fmt, dev_name(&(dev)->ib.dev), ##__VA_ARGS__)
+do {										\
+	const struct rxe_dev *__dev = (dev);					\
+										\
+	net_warn_ratelimited("rxe: %s: " fmt, dev_name(&__dev->ib.dev),		\
+			     ##__VA_ARGS__);					\
+} while (0)
 
 #endif /* RXE_H */
