@@ -15,16 +15,35 @@ add_delete() {
 }
 
 no_such_netdev() {
-	expect_error '.' n1 rdma link add rxe0 type rxe netdev nothere0 || return
+	expect_error 'no such device' n1 rdma link add rxe0 type rxe netdev nothere0 || return
 	device_gone rxe0 || bad "a failed add left a device"
 }
 
-no_such_link() { expect_error '.' rdma link delete nothere0; }
+no_such_link() { expect_error 'no such device|wrong device|not found' rdma link delete nothere0; }
 
-loopback_refused() {
-	# lo carries no RoCE address of its own and is not Ethernet
-	expect_error '.' n1 rdma link add rxelo type rxe netdev lo || return
-	device_gone rxelo || bad "a failed add left a device"
+loopback() {
+	link_add ns1 rxelo lo && device_exists rxelo || return
+	link_delete rxelo
+}
+
+vlan_refused() {
+	n1 ip link add link veth0 name veth0.7 type vlan id 7 || { skip "no VLANs here"; return; }
+	expect_error 'not supported' n1 rdma link add rxe7 type rxe netdev veth0.7
+	local status=$?
+
+	device_gone rxe7 || bad "a failed add left a device" || status=1
+	n1 ip link del veth0.7
+	return $status
+}
+
+type_refused() {
+	n1 ip link add vcan0 type vcan || { skip "no vcan here"; return; }
+	expect_error 'not supported' n1 rdma link add rxe7 type rxe netdev vcan0
+	local status=$?
+
+	device_gone rxe7 || bad "a failed add left a device" || status=1
+	n1 ip link del vcan0
+	return $status
 }
 
 duplicate_name() {
@@ -79,10 +98,12 @@ sockets() {
 
 port_taken() {
 	# Somebody else has the port: a clear error, and nothing left behind.
-	n1 timeout 30 busybox nc -u -l -p 4791 </dev/null >/dev/null 2>&1 &
+	# shellcheck disable=SC2016 # Perl variables
+	ip netns exec ns1 perl -MIO::Socket::INET -e \
+		'$s = IO::Socket::INET->new(Proto => "udp", LocalPort => 4791) or die; sleep 60' &
 	local pid=$! status=0
 
-	eventually udp_bound || bad "nc does not listen" || return
+	eventually udp_bound || bad "cannot take the port" || return
 	expect_error 'in use|busy' n1 rdma link add rxe0 type rxe netdev veth0 || status=1
 	device_gone rxe0 || bad "a failed add left a device" || status=1
 	kill $pid
@@ -146,7 +167,8 @@ addresses() {
 }
 
 netdev_deleted() {
-	n1 ip link add dummy1 type dummy && link_add ns1 rxe2 dummy1 && n1 ip link del dummy1 || return
+	n1 ip link add dummy1 type dummy && link_add ns1 rxe2 dummy1 || return
+	n1 ip link del dummy1 || bad "ip link del fails" || return
 	eventually device_gone rxe2 || bad "the device outlives its netdev"
 }
 
@@ -192,13 +214,14 @@ unload_with_devices() {
 all_gone() { net_down; driver_unload; }
 
 check setup eval 'driver_load && net_up'
-for case in add_delete no_such_netdev no_such_link loopback_refused duplicate_name \
+for case in add_delete no_such_netdev no_such_link loopback vlan_refused type_refused duplicate_name \
 	netdev_in_use several sockets port_taken down_up mtu rename addresses \
 	netdev_deleted namespace_deleted namespace_move unload_with_devices no_ipv6; do
 	check "${case//_/-}" "$case"
 	# A failed case must not spoil the next one.
-	for dev in rxe0 rxe1; do
-		device_gone $dev || rdma link delete $dev
+	for dev in /sys/class/infiniband/*; do
+		[ ! -e "$dev" ] || rdma link delete "${dev##*/}"
 	done
+	n1 ip link del dummy1 2>/dev/null
 done
 check clean all_gone

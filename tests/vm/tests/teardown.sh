@@ -88,13 +88,9 @@ killed_early() {
 	no_leaks && cleanup_all
 }
 
-check kill-9-both with_traffic kill_both
-check kill-9-client with_traffic kill_client
-check kill-9-server with_traffic kill_server
-check killed-early killed_early
-check netdev-down with_traffic netdev_down
-check rmmod with_traffic remove_module
-check link-delete-client with_traffic delete_link_of_client
-check link-delete-server with_traffic delete_link_of_server
-check netdev-delete with_traffic delete_netdev
-check namespace-delete with_traffic delete_namespace
+for case in kill_both kill_client kill_server netdev_down remove_module delete_link_of_client \
+	delete_link_of_server delete_netdev delete_namespace; do
+	# A failed case must not spoil the next one.
+	check "${case//_/-}" with_traffic "$case" || fresh_start
+done
+check killed-early killed_early || fresh_start
