@@ -119,15 +119,19 @@ void rxe_compat_crc32_init(void)
 	if (crypto_shash_descsize(tfm) != sizeof(u32) || !same_sums(buf))
 		goto library;
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
-		if (time_one(crc32_by_shash, buf, lengths[i]) >=
-		    time_one(crc32_by_library, buf, lengths[i]))
+		u64 shash = time_one(crc32_by_shash, buf, lengths[i]);
+		u64 library = time_one(crc32_by_library, buf, lengths[i]);
+
+		pr_debug("rxe: CRC-32 of %zu bytes: %llu ns by %s, %llu ns by the library\n",
+			 lengths[i], shash,
+			 crypto_tfm_alg_driver_name(crypto_shash_tfm(tfm)), library);
+		if (shash >= library)
 			break;
 		from = lengths[i];
 	}
 	if (from == SIZE_MAX)
 		goto library;
 	kfree(buf);
-	pr_debug("rxe: CRC-32 from %zu bytes by the crypto API\n", from);
 	shash_from = from;
 	return;
 
