@@ -27,6 +27,8 @@
 /* When nothing is on its way but something is to be sent, look again after this */
 #define IDLE_RETRY_JIFFIES	max_t(unsigned long, HZ / 100, 1)
 
+#define TIME_SLICE_NSEC		((u64)10 * NSEC_PER_MSEC)
+
 static bool wqe_has_response(const struct rxe_swqe *wqe)
 {
 	return wqe->opcode == IB_UVERBS_WR_RDMA_READ ||
@@ -190,9 +192,16 @@ static void go_back(struct rxe_qp *qp)
 
 /* --- timers ----------------------------------------------------------------- */
 
+/*
+ * Rounded up, the current jiffy has already begun.  A peer that is busy may be
+ * late by a time slice, which is no reason to send again, unless the QP's own
+ * timeout is shorter than that.
+ */
 static unsigned long rto_jiffies(const struct rxe_sq *sq)
 {
-	return max_t(unsigned long, nsecs_to_jiffies(rto_get(&sq->rto)), 2);
+	u64 slice = min(sq->rto.base_ns, TIME_SLICE_NSEC);
+
+	return nsecs_to_jiffies(max(rto_get(&sq->rto), slice)) + 1;
 }
 
 /**

@@ -444,14 +444,14 @@ static enum resp_error message_end(struct rxe_qp *qp, const struct rxe_rxpkt *pk
 		.byte_len = rq->done,
 	};
 
-	rq->msn = (rq->msn + 1) & PSN_MASK;
-	if (!rq->have_wqe)
-		return RESP_OK;
 	if (pkt->op->flags & OPF_IMM) {
 		wc.flags |= IB_WC_WITH_IMM;
 		wc.imm_data = immdt_get(pkt->hdr + pkt->op->imm);
 	}
-	return wqe_complete(qp, &wc) ? RESP_OK : RESP_ERR_CQ_OVERRUN;
+	if (rq->have_wqe && !wqe_complete(qp, &wc))
+		return RESP_ERR_CQ_OVERRUN;
+	rq->msn = (rq->msn + 1) & PSN_MASK;
+	return RESP_OK;
 }
 
 static enum resp_error execute_message(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
@@ -482,11 +482,16 @@ static enum resp_error execute_message(struct rxe_qp *qp, const struct rxe_rxpkt
 	if (err)
 		return err;
 	rq->done += pkt->payload_len;
+	if (op->flags & OPF_END) {
+		err = message_end(qp, pkt);
+		if (err)
+			return err;
+	}
 	rq->progress = resp_progress(rq->progress, op);
 	rq->psn = psn_add(rq->psn, 1);
 	if (pkt->ackreq)
 		rq->ack_pending = true;
-	return op->flags & OPF_END ? message_end(qp, pkt) : RESP_OK;
+	return RESP_OK;
 }
 
 /* --- the way of a packet ---------------------------------------------------- */
