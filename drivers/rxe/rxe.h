@@ -841,9 +841,9 @@ do {										\
 			     ##__VA_ARGS__);					\
 } while (0)
 
-#define rxe_dev_warn(dev, fmt, ...)						\
+#define rxe_dev_warn(rdev, fmt, ...)						\
 do {										\
-	const struct rxe_dev *__dev = (dev);					\
+	const struct rxe_dev *__dev = (rdev);					\
 										\
 	net_warn_ratelimited("rxe: %s: " fmt, dev_name(&__dev->ib.dev),		\
 			     ##__VA_ARGS__);					\
