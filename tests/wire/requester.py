@@ -1,0 +1,447 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Answers made by hand against the requester of a real queue pair.
+
+The device asks, this program answers: late, wrong, twice or not at all. Each
+request is compared byte for byte (stranger.py).
+"""
+
+import struct
+import time
+
+import pyverbs.enums as e
+
+import roce
+import verbs
+from harness import case, check, equal, main
+from roce import psn_add
+from stranger import MTU, SIZE, THEIRS, Far, Stranger
+
+REMOTE = 0x123456789000
+RKEY = 0xcafe01
+BAD_RESP_ERR = 7
+DATA = bytes(range(1, 252)) * 40
+
+
+class Asking(Stranger):
+    """The device is the one that asks."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.theirs = THEIRS
+        self.memory.put(DATA)
+
+    def post(self, opcode=e.IBV_WR_RDMA_WRITE, length=64, wr_id=1, offset=0, **options):
+        """Have the device post a request."""
+        self.queue.send(opcode, [self.memory.sge(length, offset)], remote=REMOTE, rkey=RKEY,
+                        wr_id=wr_id, **options)
+
+    def asked(self, opcode, psn=None, extended=b"", payload=b"", ackreq=False):
+        """The next request is exactly this one."""
+        psn = self.theirs if psn is None else psn
+        return self.answer(opcode, psn, extended, payload, ackreq=ackreq)
+
+    def asked_write(self, psn=None, length=64, offset=0, ackreq=True):
+        """The next request is this WRITE Only."""
+        return self.asked(roce.WRITE_ONLY, psn, roce.reth(REMOTE, RKEY, length),
+                          DATA[offset:offset + length], ackreq)
+
+    def asked_read(self, psn=None, length=64, skip=0):
+        """The next request is this READ."""
+        return self.asked(roce.READ_REQUEST, psn, roce.reth(REMOTE + skip, RKEY, length))
+
+    def reply(self, opcode, psn, extended=b"", payload=b""):
+        """Send an answer of ours."""
+        self.tap.send(self.frame(opcode, extended, payload, psn=psn))
+
+    def ack(self, psn, syndrome=roce.ACK_UNLIMITED, msn=1):
+        """Send an ACK or NAK."""
+        self.reply(roce.ACK, psn, roce.aeth(syndrome, msn))
+
+    def completed(self, wr_id, status=verbs.SUCCESS):
+        """The next completion is this one."""
+        done = self.queue.sent()
+        equal((done.wr_id, done.status), (wr_id, status), "completion")
+
+    def waits(self, why):
+        """Nothing completes: an answer was without effect. Ends with an echo.
+
+        The device answers a WRITE of ours only after what came before it.
+        """
+        self.write(b"echo", SIZE - 64, ackreq=True)
+        self.msn += 1
+        self.acked()
+        self.step(messages=0)
+        self.queue.no_completion(self.queue.scq, why)
+
+
+def plan(offset, answer):
+    """The PSN of the device's requests so far, and a number of packets on."""
+    return psn_add(answer.theirs, offset)
+
+
+@case("ack")
+def ack():
+    """One ACK completes all that came before it."""
+    with Asking() as test:
+        for index in range(3):
+            test.post(wr_id=index)
+        for index in range(3):
+            test.next()
+        test.ack(plan(2, test), msn=3)
+        for index in range(3):
+            test.completed(index)
+
+
+@case("bytes-of-a-message")
+def bytes_of_a_message():
+    """WRITE with immediate data of three packets, byte for byte."""
+    with Asking() as test:
+        total = 2 * MTU + 3
+        test.post(e.IBV_WR_RDMA_WRITE_WITH_IMM, total, imm=0x01020304)
+        test.asked(roce.WRITE_FIRST, plan(0, test), roce.reth(REMOTE, RKEY, total), DATA[:MTU])
+        test.asked(roce.WRITE_MIDDLE, plan(1, test), b"", DATA[MTU:2 * MTU])
+        test.asked(roce.WRITE_LAST_IMM, plan(2, test), b"\1\2\3\4", DATA[2 * MTU:total], True)
+        test.ack(plan(2, test))
+        test.completed(1)
+
+
+@case("bytes-of-an-atomic")
+def bytes_of_an_atomic():
+    """COMPARE SWAP and FETCH ADD, byte for byte, and their results."""
+    with Asking() as test:
+        for index, (verb, opcode, swap_add, compare) in enumerate((
+                (e.IBV_WR_ATOMIC_FETCH_AND_ADD, roce.FETCH_ADD, 5, 0),
+                (e.IBV_WR_ATOMIC_CMP_AND_SWP, roce.CMP_SWAP, 7, 5))):
+            test.queue.atomic(verb, test.memory.sge(8, 512), remote=REMOTE, rkey=RKEY,
+                              compare_add=compare or swap_add, swap=swap_add, wr_id=index)
+            test.asked(opcode, plan(index, test), roce.atmeth(REMOTE, RKEY, swap_add, compare))
+            test.reply(roce.ATOMIC_ACK, plan(index, test),
+                       roce.aeth(roce.ACK_UNLIMITED, index + 1) + struct.pack(">Q", 77 + index))
+            test.completed(index)
+            equal(struct.unpack("=Q", test.memory.get(8, 512))[0], 77 + index, "result")
+
+
+@case("solicited")
+def solicited():
+    """IBV_SEND_SOLICITED sets SE, on the last packet of a SEND only."""
+    with Asking() as test:
+        flags = e.IBV_SEND_SIGNALED | e.IBV_SEND_SOLICITED
+        test.queue.send(e.IBV_WR_SEND, [test.memory.sge(MTU + 4)], flags=flags)
+        test.queue.send(e.IBV_WR_RDMA_WRITE, [test.memory.sge(4)], remote=REMOTE, rkey=RKEY,
+                        flags=flags)
+        equal([(p.opcode, p.se) for p in (test.next(), test.next(), test.next())],
+              [(roce.SEND_FIRST, False), (roce.SEND_LAST, True), (roce.WRITE_ONLY, False)],
+              "solicited event bits")
+
+
+@case("ack-beyond")
+def ack_beyond():
+    """An ACK of what was never sent completes nothing."""
+    with Asking() as test:
+        test.post()
+        test.asked_write()
+        for offset in (1, 2, 100, (1 << 23) - 1):
+            test.ack(plan(offset, test))
+            test.waits(f"ACK {offset} beyond")
+        test.ack(plan(0, test))
+        test.completed(1)
+
+
+@case("ack-stale")
+def ack_stale():
+    """ACKs and NAKs of what is long acknowledged change nothing."""
+    with Asking() as test:
+        test.post()
+        test.asked_write()
+        test.ack(plan(0, test))
+        test.completed(1)
+        test.post(wr_id=2)
+        test.asked_write(plan(1, test))
+        for syndrome in (roce.ACK_UNLIMITED, roce.NAK_ACCESS, roce.NAK_SEQUENCE, roce.RNR):
+            for offset in (0, -1, -1000):
+                test.ack(plan(offset, test), syndrome)
+        test.waits("stale answers")
+        test.ack(plan(1, test))
+        test.completed(2)
+
+
+@case("reserved-syndromes")
+def reserved_syndromes():
+    """Syndromes that nobody may send never complete a request with success."""
+    for syndrome in (0x40, 0x5f, 0x80, 0xff, 0x64, 0x7f):
+        with Asking() as test:
+            test.post()
+            test.asked_write()
+            test.ack(plan(0, test), syndrome)
+            test.write(b"echo", SIZE - 64, ackreq=True)
+            test.next(0.3)
+            count, found = test.queue.scq.poll(1)
+            check(not count or found[0].status != verbs.SUCCESS, f"{syndrome:#x} completes")
+
+
+@case("nak-sequence")
+def nak_sequence():
+    """A sequence NAK: what was before it is done, the rest comes again, once."""
+    with Asking() as test:
+        for index in range(4):
+            test.post(wr_id=index)
+        for index in range(4):
+            test.next()
+        for _ in range(2):
+            test.ack(plan(1, test), roce.NAK_SEQUENCE, 1)
+        test.completed(0)
+        for index in (1, 2, 3):
+            equal(test.next().psn, plan(index, test), "PSN of what comes again")
+        test.silent()
+        test.ack(plan(3, test))
+        for index in (1, 2, 3):
+            test.completed(index)
+
+
+@case("nak-inside-message")
+def nak_inside_message():
+    """A sequence NAK in the middle of a message: it goes on from there."""
+    with Asking() as test:
+        total = 3 * MTU
+        test.post(length=total)
+        for index in range(3):
+            test.next()
+        test.ack(plan(1, test), roce.NAK_SEQUENCE, 0)
+        test.asked(roce.WRITE_MIDDLE, plan(1, test), b"", DATA[MTU:2 * MTU], True)
+        packet = test.next()
+        equal((packet.opcode, packet.psn, packet.payload),
+              (roce.WRITE_LAST, plan(2, test), DATA[2 * MTU:total]), "last packet")
+        test.ack(plan(2, test))
+        test.completed(1)
+
+
+def fatal(syndrome, status):
+    """A NAK that ends the connection: only the culprit has its status."""
+    with Asking() as test:
+        for index in range(3):
+            test.post(wr_id=index)
+        for index in range(3):
+            test.next()
+        test.ack(plan(1, test), syndrome)
+        test.completed(0)
+        test.completed(1, status)
+        test.completed(2, verbs.FLUSH_ERR)
+        check(test.queue.in_error(), "the queue pair is not in its error state")
+        test.silent()
+
+
+for code, meaning in ((roce.NAK_INVALID, verbs.REM_INV_REQ_ERR),
+                      (roce.NAK_ACCESS, verbs.REM_ACCESS_ERR),
+                      (roce.NAK_OPERATION, verbs.REM_OP_ERR)):
+    case(f"nak-{code:02x}")(lambda c=code, m=meaning: fatal(c, m))
+
+
+@case("read")
+def read():
+    """A READ of three packets: its bytes arrive, then it completes."""
+    with Asking() as test:
+        total = 2 * MTU + 5
+        test.post(e.IBV_WR_RDMA_READ, total)
+        test.asked_read(length=total)
+        fresh = bytes(reversed(DATA[:total]))
+        msn = roce.aeth(roce.ACK_UNLIMITED, 1)
+        test.reply(roce.RESP_FIRST, plan(0, test), msn, fresh[:MTU])
+        test.reply(roce.RESP_MIDDLE, plan(1, test), b"", fresh[MTU:2 * MTU])
+        test.waits("a READ in its middle")
+        test.reply(roce.RESP_LAST, plan(2, test), msn, fresh[2 * MTU:])
+        test.completed(1)
+        equal(test.memory.get(total), fresh, "bytes of the READ")
+
+
+@case("read-nak-in-the-middle")
+def read_nak_in_the_middle():
+    """The responder fails in the middle of its responses: accepted as the end."""
+    with Asking() as test:
+        test.post(e.IBV_WR_RDMA_READ, 3 * MTU)
+        test.asked_read(length=3 * MTU)
+        test.reply(roce.RESP_FIRST, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1), DATA[:MTU])
+        test.ack(plan(1, test), roce.NAK_ACCESS)
+        test.completed(1, verbs.REM_ACCESS_ERR)
+        check(test.queue.in_error(), "the queue pair is not in its error state")
+
+
+@case("read-response-lost")
+def read_response_lost():
+    """A response is missing: the rest is asked for again, not the whole."""
+    with Asking() as test:
+        total = 3 * MTU
+        test.post(e.IBV_WR_RDMA_READ, total)
+        test.asked_read(length=total)
+        msn = roce.aeth(roce.ACK_UNLIMITED, 1)
+        test.reply(roce.RESP_FIRST, plan(0, test), msn, DATA[:MTU])
+        test.reply(roce.RESP_LAST, plan(2, test), msn, DATA[2 * MTU:total])
+        test.asked_read(plan(1, test), total - MTU, MTU)
+        test.reply(roce.RESP_FIRST, plan(1, test), msn, DATA[MTU:2 * MTU])
+        test.reply(roce.RESP_LAST, plan(2, test), msn, DATA[2 * MTU:total])
+        test.completed(1)
+
+
+@case("read-skipped-by-ack")
+def read_skipped_by_ack():
+    """An ACK of what is behind a READ: its responses were lost, ask again."""
+    with Asking() as test:
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=1)
+        test.post(length=64, wr_id=2)
+        test.asked_read()
+        test.asked_write(plan(1, test))
+        test.ack(plan(1, test), msn=2)
+        test.asked_read()
+        test.queue.no_completion(test.queue.scq, "the READ has no response yet")
+        test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1), DATA[:64])
+        test.completed(1)
+
+
+@case("read-acknowledges-write")
+def read_acknowledges_write():
+    """A READ response acknowledges the WRITE before the READ."""
+    with Asking() as test:
+        test.post(length=64, wr_id=1)
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=2)
+        test.next()
+        test.next()
+        test.reply(roce.RESP_ONLY, plan(1, test), roce.aeth(roce.ACK_UNLIMITED, 2), DATA[:64])
+        test.completed(1)
+        test.completed(2)
+
+
+@case("read-response-too-long")
+def read_too_long():
+    """A response longer than asked for: an error, and no byte beyond the buffer."""
+    for length in (68, MTU, 60, 0):
+        with Asking() as test:
+            before = test.memory.get(SIZE)
+            test.post(e.IBV_WR_RDMA_READ, 64, offset=64)
+            test.asked_read()
+            test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1),
+                       bytes(length))
+            test.completed(1, BAD_RESP_ERR)
+            check(test.memory.get(64) == before[:64] and test.memory.get(SIZE - 128, 128)
+                  == before[128:], "bytes beside the buffer were written")
+
+
+@case("response-of-wrong-kind")
+def wrong_kind():
+    """A READ answered by an atomic's result, a WRITE by a READ response: ignored."""
+    with Asking() as test:
+        msn = roce.aeth(roce.ACK_UNLIMITED, 1)
+        test.post(wr_id=1)
+        test.asked_write()
+        test.reply(roce.RESP_ONLY, plan(0, test), msn, DATA[:64])
+        test.reply(roce.ATOMIC_ACK, plan(0, test), msn + bytes(8))
+        test.waits("a WRITE answered by responses of others")
+        test.ack(plan(0, test))
+        test.completed(1)
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=2)
+        test.asked_read(plan(1, test))
+        test.reply(roce.ATOMIC_ACK, plan(1, test), msn + bytes(8))
+        test.waits("a READ answered by an atomic's result")
+        test.reply(roce.RESP_ONLY, plan(1, test), msn, DATA[:64])
+        test.completed(2)
+
+
+@case("max-rd-atomic")
+def max_rd_atomic():
+    """max_rd_atomic 3 is three READs at a time, not rounded up."""
+    with Asking(outstanding=3) as test:
+        for index in range(5):
+            test.post(e.IBV_WR_RDMA_READ, 64, wr_id=index)
+        for index in range(3):
+            test.asked_read(plan(index, test))
+        test.silent()
+        for index in range(5):
+            test.reply(roce.RESP_ONLY, plan(index, test), roce.aeth(roce.ACK_UNLIMITED, index),
+                       DATA[:64])
+            test.completed(index)
+            if index < 2:
+                test.asked_read(plan(index + 3, test))
+
+
+@case("fence")
+def fence():
+    """A fenced WRITE waits for the READ before it, a plain one does not."""
+    with Asking() as test:
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=1)
+        test.post(wr_id=2)
+        test.post(wr_id=3, flags=e.IBV_SEND_SIGNALED | e.IBV_SEND_FENCE)
+        test.asked_read()
+        equal(test.next().psn, plan(1, test), "PSN of the plain WRITE")
+        test.silent()
+        test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1), DATA[:64])
+        equal(test.next().psn, plan(2, test), "PSN of the fenced WRITE")
+        test.ack(plan(2, test))
+        for index in (1, 2, 3):
+            test.completed(index)
+
+
+@case("rnr-wait")
+def rnr_wait():
+    """The pause is as long as asked for, whatever else happens; code 26 is 82 ms."""
+    with Asking() as test:
+        test.post(wr_id=1)
+        test.asked_write()
+        start = time.time()
+        test.ack(plan(0, test), roce.RNR | 26, 0)
+        time.sleep(0.02)
+        test.post(wr_id=2)
+        test.ack(plan(0, test), roce.RNR | 1, 0)
+        packet = test.next()
+        check(packet is not None, "nothing is sent after the pause")
+        pause = packet.stamp - start
+        equal(packet.psn, plan(0, test), "PSN after the pause")
+        check(pause >= 0.08192, f"sent again after {pause * 1000:.2f} ms instead of 81.92")
+        equal(test.next().psn, plan(1, test), "PSN of the WRITE posted during the pause")
+        test.ack(plan(1, test))
+        test.completed(1)
+        test.completed(2)
+
+
+def retries(count):
+    """Nobody answers: retry_cnt is finite, sending again is bounded."""
+    with Asking(timeout=10, retry=count) as test:
+        test.post()
+        test.completed(1, verbs.RETRY_EXC_ERR)
+        check(test.queue.in_error(), "the queue pair is not in its error state")
+        found = test.tap.drain()
+        equal({p.psn for p in found}, {THEIRS}, "PSNs")
+        check(count + 1 <= len(found) <= 4 * (count + 2),
+              f"{len(found)} packets for a retry_cnt of {count}")
+
+
+for number in (0, 1, 7):
+    case(f"retry-cnt-{number}")(lambda n=number: retries(n))
+
+
+@case("local-error-first-bytes")
+def local_error():
+    """A WRITE from memory with a wrong key: its own error, and nothing on the wire."""
+    with Asking() as test:
+        wrong = test.memory.sge(64, lkey=test.memory.lkey ^ 0x5a00)
+        test.post(wr_id=1)
+        test.queue.send(e.IBV_WR_RDMA_WRITE, [wrong], remote=REMOTE, rkey=RKEY, wr_id=2)
+        test.asked_write()
+        test.ack(plan(0, test))
+        test.completed(1)
+        test.completed(2, verbs.LOC_PROT_ERR)
+        test.silent()
+
+
+@case("cnp-and-strangers")
+def cnp():
+    """A congestion notification neither completes nor breaks anything."""
+    with Asking() as test:
+        test.post()
+        test.asked_write()
+        test.tap.send(test.to.summed(roce.bth(0x81, test.number, 0, byte4=0x40) + bytes(16)))
+        test.waits("a CNP")
+        test.ack(plan(0, test))
+        test.completed(1)
+
+
+if __name__ == "__main__":
+    main("requester", Far.setup)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A peer that is no device: packets made by hand towards a real queue pair.
+
+The queue pair of the device under test (rxe1, in ns2) is connected to a number
+and an address of ours, where nobody is but this program. Every answer is
+compared, byte for byte, with the one that the protocol demands.
+"""
+
+import time
+
+import roce
+import verbs
+import wire
+from harness import Failure, equal, show
+
+SIZE = 1 << 16
+MTU = 1024
+OUR_QPN = 0xabcde1
+# First PSN of our requests, and of the device's; both wrap around soon
+FIRST = 0xfffffd
+THEIRS = 0xfffffe
+# How long an answer may take, and how long silence lasts where nothing ends it
+ANSWER = 10.0
+SILENCE = 0.2
+
+
+class Far:
+    """The device under test and memory on it."""
+
+    device = memory = None
+    address = {}
+
+    @classmethod
+    def setup(cls):
+        """Open the device."""
+        cls.address = {4: wire.FAR4, 6: wire.FAR6}
+        cls.device = {4: verbs.Device("rxe1", wire.FAR4), 6: verbs.Device("rxe1", wire.FAR6)}
+        cls.memory = {v: verbs.Memory(cls.device[v].pd, SIZE) for v in (4, 6)}
+
+
+class Stranger:
+    """A queue pair under test and our side of its connection."""
+
+    def __init__(self, version=4, state="RTS", **options):
+        self.near = {4: wire.NEAR4, 6: wire.NEAR6}[version]
+        self.device, self.memory = Far.device[version], Far.memory[version]
+        self.queue = verbs.Queue(self.device)
+        self.number = self.queue.number
+        self.mtu = options.setdefault("mtu", MTU)
+        options.setdefault("timeout", 0)  # never send again unless told
+        if state == "RTS":
+            self.queue.connect(OUR_QPN, self.near, rq_psn=FIRST, sq_psn=THEIRS, **options)
+        elif state == "INIT":
+            self.queue.init()
+        self.to = roce.Path(wire.NEAR_MAC, wire.FAR_MAC, self.near, self.device.address, 0xc123)
+        self.back = roce.Path(wire.FAR_MAC, wire.NEAR_MAC, self.device.address, self.near,
+                              roce.sport(self.number, OUR_QPN))
+        self.tap = wire.Tap()
+        self.psn, self.msn = FIRST, 0
+        self.ident = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tap.close()
+        self.queue.close()
+
+    # ---- sending ----
+
+    def frame(self, opcode, extended=b"", payload=b"", psn=None, **fields):
+        """A whole frame of ours."""
+        fields.setdefault("dqpn", self.number)
+        number = fields.pop("dqpn")
+        psn = self.psn if psn is None else psn
+        self.ident = self.ident + 1 & 0xffff
+        return self.to.summed(roce.message(opcode, number, psn, extended, payload, **fields),
+                              self.ident)
+
+    def send(self, opcode, extended=b"", payload=b"", psn=None, **fields):
+        """Send a packet."""
+        self.tap.send(self.frame(opcode, extended, payload, psn, **fields))
+
+    def write(self, payload=b"", offset=0, **fields):
+        """Send a WRITE Only."""
+        self.send(roce.WRITE_ONLY, self.reth(len(payload), offset), payload, **fields)
+
+    def reth(self, length, offset=0, rkey=None):
+        """RETH for memory of the device."""
+        return roce.reth(self.memory.address + offset & (1 << 64) - 1,
+                         self.memory.rkey if rkey is None else rkey, length)
+
+    def atmeth(self, swap_add, compare=0, offset=0):
+        """AtomicETH for memory of the device."""
+        return roce.atmeth(self.memory.address + offset, self.memory.rkey, swap_add, compare)
+
+    def receive(self, length=SIZE, offset=0, wr_id=1):
+        """Have the device post a receive."""
+        self.queue.receive([self.memory.sge(length, offset)], wr_id=wr_id)
+
+    # ---- answers ----
+
+    def next(self, timeout=ANSWER):
+        """The next packet that the device sent us, or None."""
+        end = time.monotonic() + timeout
+        while True:
+            packet = self.tap.next(end)
+            if packet is None or str(packet.src) == self.device.address:
+                return packet
+
+    def answer(self, opcode, psn, extended=b"", payload=b"", **fields):
+        """The device's next packet is exactly this one."""
+        packet = self.next()
+        wanted = roce.message(opcode, OUR_QPN, psn, extended, payload, **fields)
+        if packet is None:
+            raise Failure(f"no answer; wanted {show(wanted)}")
+        # Of all bytes only the IPv4 identification is the device's own choice.
+        whole = self.back.summed(wanted, packet.ident)
+        if packet.frame != whole:
+            raise Failure(f"answer {packet}: {show(packet.frame)} instead of {show(whole)}")
+        return packet
+
+    def acked(self, psn=None, syndrome=roce.ACK_UNLIMITED, msn=None):
+        """An ACK or NAK."""
+        return self.answer(roce.ACK, self.psn if psn is None else psn,
+                           roce.aeth(syndrome, self.msn if msn is None else msn))
+
+    def silent(self, timeout=SILENCE):
+        """No packet comes."""
+        packet = self.next(timeout)
+        if packet:
+            raise Failure(f"an answer where silence is demanded: {packet}")
+
+    # ---- whole exchanges ----
+
+    def step(self, packets=1, messages=1):
+        """The request we sent was executed."""
+        self.psn = roce.psn_add(self.psn, packets)
+        self.msn += messages
+
+    def good_write(self, payload=b"still alive!", offset=SIZE - 64):
+        """A WRITE, its ACK, and its bytes in place.
+
+        It also ends a silence: requests are answered in order, so that nothing
+        that came before it can still be on its way.
+        """
+        self.memory.put(bytes(len(payload)), offset)
+        self.write(payload, offset, ackreq=True)
+        self.msn += 1
+        self.acked()
+        self.psn = roce.psn_add(self.psn, 1)
+        equal(self.memory.get(len(payload), offset), payload, "bytes of a WRITE")
+
+    def refused(self, syndrome, psn=None):
+        """A NAK for what we sent last, and the queue pair is in error."""
+        self.acked(psn, syndrome)
+        end = time.monotonic() + ANSWER
+        while not self.queue.in_error():
+            if time.monotonic() > end:
+                raise Failure("the queue pair is not in its error state")
+        self.silent(0.02)
+
+    def ignored(self, frame, counter=None):
+        """A frame changes nothing but a counter; what follows is as before."""
+        before = self.device.counter(counter) if counter else 0
+        memory = self.memory.get(SIZE)
+        self.tap.send(frame)
+        self.good_write()
+        equal(self.memory.get(SIZE - 64), memory[:-64], "memory after a packet to be dropped")
+        if counter:
+            equal(self.device.counter(counter) - before, 1, f"counter {counter}")

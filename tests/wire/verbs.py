@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Queue pairs and memory of the devices under test, through libibverbs."""
+
+import ctypes
+import mmap
+import os
+import socket
+import time
+
+import pyverbs.enums as e
+from pyverbs.addr import AHAttr, GID, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import RecvWR, SendWR, SGE
+
+from harness import Failure, equal
+
+LOCAL = e.IBV_ACCESS_LOCAL_WRITE
+READ = e.IBV_ACCESS_REMOTE_READ
+WRITE = e.IBV_ACCESS_REMOTE_WRITE
+ATOMIC = e.IBV_ACCESS_REMOTE_ATOMIC
+ALL = LOCAL | READ | WRITE | ATOMIC
+
+MTUS = {256: e.IBV_MTU_256, 512: e.IBV_MTU_512, 1024: e.IBV_MTU_1024,
+        2048: e.IBV_MTU_2048, 4096: e.IBV_MTU_4096}
+
+# Emulated CPUs on a busy machine: what must come gets this long
+PATIENCE = 20.0
+
+# Completion statuses
+SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, FLUSH_ERR = 0, 1, 4, 5
+REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR, RETRY_EXC_ERR, RNR_RETRY_EXC_ERR = 9, 10, 11, 12, 13
+
+
+class Memory:
+    """A registered buffer of our own making."""
+
+    def __init__(self, pd, size, access=ALL):
+        self.map = mmap.mmap(-1, size)
+        self.base = ctypes.c_char.from_buffer(self.map)
+        self.size, self.address = size, ctypes.addressof(self.base)
+        self.view = memoryview(self.map)
+        self.mr = MR(pd, size, access, address=self.address)
+        self.lkey, self.rkey = self.mr.lkey, self.mr.rkey
+
+    def sge(self, length, offset=0, lkey=None):
+        """Scatter/gather element."""
+        return SGE(self.address + offset, length, self.lkey if lkey is None else lkey)
+
+    def put(self, data, offset=0):
+        """Write into the buffer."""
+        self.view[offset:offset + len(data)] = data
+
+    def get(self, length, offset=0):
+        """Read from the buffer."""
+        return bytes(self.view[offset:offset + length])
+
+    def close(self):
+        """Deregister."""
+        self.mr.close()
+
+
+class Device:
+    """A device, one of its addresses, and a protection domain."""
+
+    def __init__(self, name, address):
+        self.name, self.address = name, address
+        self.context = Context(name=name)
+        self.pd = PD(self.context)
+        self.gid_index = self._gid_index()
+        # counters as they are now, not as they were a moment ago
+        with open(self._counters("lifespan"), "w", encoding="ascii") as file:
+            file.write("0")
+
+    def _counters(self, name):
+        return f"/sys/class/infiniband/{self.name}/ports/1/hw_counters/{name}"
+
+    def _gid_index(self):
+        port = f"/sys/class/infiniband/{self.name}/ports/1"
+        want = gid_text(self.address)
+        for index in range(16):
+            try:
+                with open(f"{port}/gids/{index}", encoding="ascii") as file:
+                    gid = file.read().strip()
+                with open(f"{port}/gid_attrs/types/{index}", encoding="ascii") as file:
+                    kind = file.read().strip()
+            except OSError:
+                continue
+            if gid == want and kind == "RoCE v2":
+                return index
+        raise Failure(f"{self.name} has no GID for {self.address}")
+
+    def counter(self, name):
+        """A counter of the port; the kernel reads them at most once a tick."""
+        time.sleep(0.01)
+        with open(self._counters(name), encoding="ascii") as file:
+            return int(file.read())
+
+
+def gid_text(address):
+    """The GID of an IP address, as sysfs writes it."""
+    if ":" in address:
+        raw = socket.inet_pton(socket.AF_INET6, address)
+    else:
+        raw = bytes(10) + b"\xff\xff" + socket.inet_aton(address)
+    return ":".join(raw[i:i + 2].hex() for i in range(0, 16, 2))
+
+
+class Queue:
+    """An RC queue pair with completion queues of its own."""
+
+    def __init__(self, device, *, depth=64, cqe=256, inline=0, pd=None):
+        self.device = device
+        self.scq = CQ(device.context, cqe)
+        self.rcq = CQ(device.context, cqe)
+        cap = QPCap(depth, depth, 4, 4, inline)
+        init = QPInitAttr(qp_type=e.IBV_QPT_RC, scq=self.scq, rcq=self.rcq, cap=cap, sq_sig_all=0)
+        self.qp = QP(pd or device.pd, init)
+        self.number = self.qp.qp_num
+
+    def init(self, access=READ | WRITE | ATOMIC):
+        """RESET to INIT."""
+        attr = QPAttr(qp_state=e.IBV_QPS_INIT)
+        attr.pkey_index, attr.port_num, attr.qp_access_flags = 0, 1, access
+        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT
+                       | e.IBV_QP_ACCESS_FLAGS)
+
+    def connect(self, number, address, *, mtu=1024, rq_psn=0, sq_psn=0,
+                access=READ | WRITE | ATOMIC, timeout=14, retry=7, rnr_retry=7, rnr_timer=1,
+                reads=16, outstanding=16):
+        """RESET to RTS, towards a QP number at an address."""
+        self.init(access)
+        attr = QPAttr(qp_state=e.IBV_QPS_RTR)
+        attr.path_mtu, attr.dest_qp_num, attr.rq_psn = MTUS[mtu], number, rq_psn
+        attr.max_dest_rd_atomic, attr.min_rnr_timer = reads, rnr_timer
+        route = GlobalRoute(dgid=GID(gid_text(address)), sgid_index=self.device.gid_index,
+                            hop_limit=64)
+        attr.ah_attr = AHAttr(gr=route, is_global=1, port_num=1)
+        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_AV | e.IBV_QP_PATH_MTU | e.IBV_QP_DEST_QPN
+                       | e.IBV_QP_RQ_PSN | e.IBV_QP_MAX_DEST_RD_ATOMIC | e.IBV_QP_MIN_RNR_TIMER)
+        attr = QPAttr(qp_state=e.IBV_QPS_RTS)
+        attr.timeout, attr.retry_cnt, attr.rnr_retry = timeout, retry, rnr_retry
+        attr.sq_psn, attr.max_rd_atomic = sq_psn, outstanding
+        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_TIMEOUT | e.IBV_QP_RETRY_CNT
+                       | e.IBV_QP_RNR_RETRY | e.IBV_QP_SQ_PSN | e.IBV_QP_MAX_QP_RD_ATOMIC)
+
+    def state(self):
+        """Verbs state of the QP."""
+        return self.qp.query(e.IBV_QP_STATE)[0].qp_state
+
+    def in_error(self):
+        """Whether the QP has gone to its error state."""
+        return self.state() == e.IBV_QPS_ERR
+
+    def receive(self, sges, wr_id=1):
+        """Post a receive."""
+        self.qp.post_recv(RecvWR(wr_id, num_sge=len(sges), sg=sges))
+
+    def send(self, opcode, sges, *, remote=None, rkey=0, imm=0, wr_id=1, flags=e.IBV_SEND_SIGNALED):
+        """Post a SEND, WRITE or READ."""
+        wr = SendWR(wr_id, opcode=opcode, num_sge=len(sges), imm_data=socket.htonl(imm), sg=sges,
+                    send_flags=flags)
+        if remote is not None:
+            wr.set_wr_rdma(rkey, remote)
+        self.qp.post_send(wr)
+
+    def atomic(self, opcode, sge, *, remote, rkey, compare_add, swap=0, wr_id=1):
+        """Post an atomic."""
+        wr = SendWR(wr_id, opcode=opcode, num_sge=1, sg=[sge], send_flags=e.IBV_SEND_SIGNALED)
+        wr.set_wr_atomic(rkey, remote, compare_add, swap)
+        self.qp.post_send(wr)
+
+    def sent(self, what="send completion"):
+        """The next send completion."""
+        return completion(self.scq, what)
+
+    def received(self, what="receive completion"):
+        """The next receive completion."""
+        return completion(self.rcq, what)
+
+    def no_completion(self, queue, what):
+        """There is no completion."""
+        count, found = queue.poll(1)
+        if count:
+            raise Failure(f"{what}: a completion with status {found[0].status}")
+
+    def close(self):
+        """Destroy, the QP first."""
+        self.qp.close()
+        self.scq.close()
+        self.rcq.close()
+
+
+def completion(queue, what):
+    """The next completion of a queue; there must be one soon."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        count, found = queue.poll(1)
+        if count:
+            return found[0]
+        if time.monotonic() > end:
+            raise Failure(f"no {what} after {PATIENCE:.0f} s")
+        os.sched_yield()
+
+
+def status_is(found, wanted, what):
+    """A completion has a status."""
+    equal(found.status, wanted, f"status of {what}")
+
+
+def connected(near, far, **options):
+    """Two QPs of two devices, connected to each other."""
+    far_only = {key[4:]: options.pop(key) for key in list(options) if key.startswith("far_")}
+    depth = options.pop("depth", 64)
+    here = Queue(near, depth=depth)
+    there = Queue(far, depth=depth)
+    here.connect(there.number, far.address, rq_psn=0xfffff0, sq_psn=0x123456, **options)
+    there.connect(here.number, near.address, rq_psn=0x123456, sq_psn=0xfffff0,
+                  **{**options, **far_only})
+    return here, there
