@@ -27,7 +27,7 @@
 /* When nothing is on its way but something is to be sent, look again after this */
 #define IDLE_RETRY_JIFFIES	max_t(unsigned long, HZ / 100, 1)
 
-#define TIME_SLICE_NSEC		((u64)10 * NSEC_PER_MSEC)
+#define TIME_SLICE_NSEC		((u64)20 * NSEC_PER_MSEC)
 
 static bool wqe_has_response(const struct rxe_swqe *wqe)
 {
@@ -274,7 +274,6 @@ static void timeout_event(struct rxe_qp *qp)
 	sq->probing = true;
 	sq->rewound = true;
 	sq->rewound_psn = sq->una_psn;
-	window_loss(&sq->window);
 	rxe_requester_rewind(qp, sq->una_psn);
 }
 
@@ -421,6 +420,7 @@ static void receive_atomic(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	struct rxe_sq *sq = &qp->sq;
+	bool probing = sq->probing;
 
 	switch (ack_classify(sq->una_psn, sq->max_psn, pkt->psn)) {
 	case ACK_VALID:
@@ -437,6 +437,9 @@ static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		receive_atomic(qp, pkt);
 	else
 		receive_ack(qp, pkt);
+	/* the answer to a probe: all was there and only late, or there is a hole */
+	if (probing && !sq->probing && psn_before(sq->una_psn, sq->max_psn))
+		window_loss(&sq->window);
 }
 
 /**

@@ -50,8 +50,10 @@ static bool sq_task(struct rxe_qp *qp)
 	case IB_QPS_RTS:
 	case IB_QPS_SQD:
 		rxe_requester_pull(qp);
-		rxe_completer_events(qp);
 		more = rxe_completer_receive(qp);
+		/* a timer counts only if the answer is not here yet */
+		if (!more && rxe_qp_state(qp) != IB_QPS_ERR)
+			rxe_completer_events(qp);
 		if (rxe_qp_state(qp) != IB_QPS_ERR)
 			more |= rxe_requester_send(qp);
 		if (rxe_qp_state(qp) != IB_QPS_ERR) {
