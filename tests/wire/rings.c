@@ -3,6 +3,7 @@
  * rings - a process that lies to the kernel in the queues they share.
  *
  *	rings SECONDS [SEED]
+ *	rings chase SECONDS
  *
  * Makes real connections between rxe0 and rxe1, finds the queues that libibverbs
  * has mapped, and from then on fills them by itself: work requests with counts,
@@ -12,6 +13,10 @@
  * What must hold: the kernel survives (its log is the caller's to check), no byte
  * changes in memory that the queue pairs may not reach, and it ends. The last
  * line counts what was done; a run that completed nothing has tested nothing.
+ *
+ * "chase" puts a queue pair into the error state, where receives are flushed, and
+ * posts another receive for each one that the kernel takes, for ever: modifying
+ * and destroying the queue pair must not wait for an end that never comes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,6 +36,7 @@ enum {
 	INLINE		= 256,
 	RECV_SGES	= 32,
 	DEPTH		= 16,
+	LONG_DEPTH	= 16384,
 	MEMORY		= 1 << 16,
 	RINGS		= 16,
 	ROUND_STEPS	= 400,
@@ -206,12 +212,12 @@ static void side_open(struct side *s, const char *name)
 	s->gid_index = i;
 }
 
-static void side_create(struct side *s)
+static void side_create(struct side *s, uint32_t receives)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
-		.cap = { .max_send_wr = DEPTH - 1, .max_recv_wr = DEPTH - 1, .max_send_sge = SGES,
+		.cap = { .max_send_wr = DEPTH - 1, .max_recv_wr = receives, .max_send_sge = SGES,
 			 .max_recv_sge = RECV_SGES, .max_inline_data = INLINE },
 	};
 
@@ -439,8 +445,8 @@ static void one_round(struct side *a, struct side *b)
 	pthread_t thread;
 	int i;
 
-	side_create(a);
-	side_create(b);
+	side_create(a, DEPTH - 1);
+	side_create(b, DEPTH - 1);
 	side_connect(a, b);
 	side_connect(b, a);
 	find_rings();
@@ -464,14 +470,76 @@ static void one_round(struct side *a, struct side *b)
 	rounds++;
 }
 
+static void *chaser(void *arg)
+{
+	const struct mapped *m = arg;
+	struct ring *ring = m->ring;
+
+	while (!stop)
+		__atomic_store_n(&ring->producer,
+				 (__atomic_load_n(&ring->consumer, __ATOMIC_RELAXED) - 1) & m->mask,
+				 __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static int chase(struct side *a, struct side *b, int limit)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct mapped *receives = NULL;
+	pthread_t thread;
+	double start, took;
+	int i;
+
+	/* so long that a thread which pauses is not caught up with */
+	side_create(a, LONG_DEPTH - 1);
+	side_create(b, LONG_DEPTH - 1);
+	side_connect(a, b);
+	side_connect(b, a);
+	find_rings();
+	for (i = 0; i < num_rings; i++)
+		if (is_receive(&rings[i]))
+			receives = &rings[i];
+	if (!receives || pthread_create(&thread, NULL, chaser, receives))
+		die("cannot start to chase");
+	usleep(100000);
+	start = now();
+	for (i = 0; i < 2; i++)
+		if (ibv_modify_qp(i ? a->qp : b->qp, &attr, IBV_QP_STATE))
+			die("ERR");
+	took = now() - start;
+	usleep(500000);
+	stop = true;
+	printf("error state after %.1f s\n", took);
+	fflush(stdout);
+	start = now();
+	pthread_join(thread, NULL);
+	ibv_destroy_qp(a->qp);
+	ibv_destroy_qp(b->qp);
+	printf("destroyed after %.1f s\n", now() - start);
+	return took > limit || now() - start > limit;
+}
+
 int main(int argc, char **argv)
 {
 	struct side a = {}, b = {};
 	time_t end;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: rings SECONDS [SEED]\n");
+		fprintf(stderr, "usage: rings SECONDS [SEED] | rings chase SECONDS\n");
 		return 2;
+	}
+	if (!strcmp(argv[1], "chase")) {
+		side_open(&a, "rxe0");
+		side_open(&b, "rxe1");
+		return chase(&a, &b, argc > 2 ? atoi(argv[2]) : 5);
 	}
 	end = time(NULL) + atoi(argv[1]);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 2654435761u;

@@ -32,8 +32,17 @@ killed() {
 	no_leaks && pingpong -n 20
 }
 
+# chase: see rings.c; a kernel that chases is told about by its lockup detector
+chase() {
+	sysctl -qw kernel.watchdog_thresh=2
+	timeout -k 1 30 "$LOGS/bin/rings" chase 3 || bad "the kernel flushes receives without an end: status $?"
+	sysctl -qw kernel.watchdog_thresh=10
+	no_leaks && pingpong -n 20
+}
+
 RINGS_SECONDS=${RINGS_SECONDS:-8}
 for name in "${wanted[@]}"; do
 	[[ $name != rings && $name != rings/scribble ]] || check scribble scribble
 	[[ $name != rings && $name != rings/killed ]] || check killed killed
+	[[ $name != rings && $name != rings/chase ]] || check chase chase
 done
