@@ -163,11 +163,19 @@ explain()	# TITLE: stop, quoting what the compiler said
 compiler=$("$@" --version 2>/dev/null | head -n 1)
 [ -n "$compiler" ] || die "the compiler '$1' does not run."
 
-required()	# FILE: the text of the #error lines of 'require' blocks in a log
+required()	# LOG: why each 'require' block that fails there is needed
 {
-	sed -n 's/^require:[a-z0-9_]*:.*error: #error *//p
-		s/^require:[a-z0-9_]*:.*error: *"\(.*\)"$/\1/p' "$1" |
-	sed 's/^"\(.*\)"$/\1/' | sort -u
+	{
+		sed -n 's/^require:\([a-z0-9_]*\):.*error: #error *"\(.*\)"$/\1 \2/p
+			s/^require:\([a-z0-9_]*\):.*error: *"\(.*\)"$/\1 \2/p' "$1"
+		sed -n 's/^require:\([a-z0-9_]*\):.*error:.*/\1/p' "$1"
+	} | awk '
+		NR == FNR { if (/^ \* Require: /) { name = $3; sub(/^ \* Require: [^ ]* /, "")
+						    text[name] = $0 }
+			    next }
+		NF > 1    { sub(/^[^ ]* /, ""); if (!said[$0]++) print; next }
+		text[$1] != "" { if (!said[text[$1]]++) print text[$1] }
+	' "$probes" -
 }
 
 if [ "$mode" = fast ]; then
@@ -176,8 +184,8 @@ if [ "$mode" = fast ]; then
 	grep -v -e '^probe:' -e '^require:' "$tmp/errors" > "$tmp/stray"
 	[ -s "$tmp/stray" ] &&
 		explain "its own headers do not compile with the flags it asks for:"
-	required "$tmp/errors" > "$tmp/missing"
-	if [ -s "$tmp/missing" ]; then
+	if grep -q '^require:' "$tmp/errors"; then
+		required "$tmp/errors" > "$tmp/missing"
 		die "$(cat "$tmp/missing")"
 	fi
 	sed -n 's/^probe:\([a-z0-9_]*\):.*error:.*/\1/p' "$tmp/errors" |

@@ -10,7 +10,8 @@
  *   Header: NAME PATH     is there a header of that name?
  *   Export: NAME SYMBOL   is the symbol in Module.symvers?
  *   probe:NAME            does the block compile?
- *   require:NAME          if the block does not compile, the build stops
+ *   require:NAME          if the block does not compile, the build stops with
+ *                         its #error text, or with that of "Require: NAME text"
  *
  * A probe asks about one API, never about a kernel generation: distributions
  * mix them. Each says the kernel version that made it necessary, with the
@@ -68,6 +69,7 @@
 /*
  * Linux 5.15: "RDMA: Globally allocate and release QP memory". Older cores need
  * trampolines that are not written yet.
+ * Require: core_allocates_qp Its RDMA core is older than that of Linux 5.15.
  */
 #line 1 "require:core_allocates_qp"
 PROBE(core_allocates_qp)

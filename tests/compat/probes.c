@@ -66,6 +66,15 @@
 #error "It is configured without CONFIG_THING."
 #endif
 
+/*
+ * Require: thing_size Its things have no size.
+ */
+#line 1 "require:thing_size"
+PROBE(thing_size)
+{
+	MEMBER(struct thing, size);
+}
+
 #line 1 "probe:must_pass"
 PROBE(must_pass)
 {
