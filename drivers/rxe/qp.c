@@ -417,6 +417,7 @@ static void qp_reset(struct rxe_qp *qp)
 	rq->ack_pending = false;
 	rq->nak_sent = false;
 	rq->established = false;
+	rq->flush_left = 0;
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	WRITE_ONCE(qp->sq_draining, false);
 }

@@ -148,15 +148,30 @@ static void wqe_fail(struct rxe_qp *qp, u8 status)
 		rxe_qp_error(qp);
 }
 
-static void flush_receives(struct rxe_qp *qp)
+/*
+ * Flushes what was posted when the flush began, a budget at a time; what user
+ * space posts meanwhile, without telling us, is left to the timer.  So it ends,
+ * however fast the ring is filled.  True: there is more to do.
+ */
+static bool flush_receives(struct rxe_qp *qp)
 {
-	if (qp->rq.have_wqe)
+	struct rxe_rq *rq = &qp->rq;
+	u32 budget = RXE_TASK_BUDGET;
+
+	if (rq->have_wqe)
 		wqe_fail(qp, IB_WC_WR_FLUSH_ERR);
-	while (wqe_get(qp))
-		wqe_fail(qp, IB_WC_WR_FLUSH_ERR);
-	/* user space posts receives without telling us */
+	if (!rq->flush_left)
+		rq->flush_left = (rxe_ring_producer(&rq->ring) - rq->ring.index) & rq->ring.mask;
+	while (rq->flush_left && budget--) {
+		rq->flush_left--;
+		if (wqe_get(qp))
+			wqe_fail(qp, IB_WC_WR_FLUSH_ERR);
+	}
+	if (rq->flush_left)
+		return true;
 	if (qp->is_user)
-		mod_timer(&qp->rq.flush_timer, jiffies + FLUSH_INTERVAL);
+		mod_timer(&rq->flush_timer, jiffies + FLUSH_INTERVAL);
+	return false;
 }
 
 /**
@@ -685,9 +700,7 @@ bool rxe_responder_task(struct rxe_qp *qp)
 	}
 	if (!receives(qp)) {
 		drop_packets(rq);
-		if (rxe_qp_state(qp) == IB_QPS_ERR)
-			flush_receives(qp);
-		return false;
+		return rxe_qp_state(qp) == IB_QPS_ERR && flush_receives(qp);
 	}
 	answer_pending(qp);
 	return !budget;

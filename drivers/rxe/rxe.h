@@ -671,6 +671,7 @@ struct rxe_resp_read {
  * @ack_pending: an ACK is due when the queue has been worked off
  * @nak_sent: one NAK, then silence until the missing PSN arrives
  * @established: the peer has been heard of
+ * @flush_left: in the error state: receives of this pass still to be flushed
  * @flush_timer: in the error state: looks for receives posted late
  */
 struct rxe_rq {
@@ -700,6 +701,7 @@ struct rxe_rq {
 	bool			ack_pending;
 	bool			nak_sent;
 	bool			established;
+	u32			flush_left;
 	struct timer_list	flush_timer;
 };
 
