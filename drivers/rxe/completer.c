@@ -74,8 +74,8 @@ static void complete_oldest(struct rxe_qp *qp, u8 status)
 
 	if ((s32)(sq->next - sq->cons) <= 0)
 		sq->next = sq->cons + 1;
-	/* a kernel user's post reads it */
-	WRITE_ONCE(sq->cons, sq->cons + 1);
+	/* a kernel user's post fills the slot as soon as it sees this */
+	smp_store_release(&sq->cons, sq->cons + 1);
 	if (qp->is_user)
 		rxe_ring_set_consumer(&sq->ring, sq->cons & sq->mask);
 	if (wanted && !rxe_cq_post(qp->scq, qp, &wc)) {
@@ -103,19 +103,25 @@ void rxe_completer_fail(struct rxe_qp *qp, u8 status)
 }
 
 /**
- * rxe_completer_flush - complete all there is with a flush error
+ * rxe_completer_flush - complete what there is with a flush error, at most a budget
  * @qp: QP in the error state
  *
  * Context: sq.task.
+ * Return: true if the budget ended it.
  */
-void rxe_completer_flush(struct rxe_qp *qp)
+bool rxe_completer_flush(struct rxe_qp *qp)
 {
+	bool more = rxe_requester_pull(qp);
 	struct rxe_sq *sq = &qp->sq;
+	u32 budget = RXE_WQE_BUDGET;
 
-	rxe_requester_pull(qp);
 	/* pairs with the release in post_kernel(): the slot is complete */
-	while (sq->cons != smp_load_acquire(&sq->prod))
+	while (sq->cons != smp_load_acquire(&sq->prod)) {
+		if (!budget--)
+			return true;
 		complete_oldest(qp, IB_WC_WR_FLUSH_ERR);
+	}
+	return more;
 }
 
 /* --- progress --------------------------------------------------------------- */
@@ -217,12 +223,16 @@ void rxe_completer_arm(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	if (sq->cons == sq->prod || timer_pending(&sq->timer) || sq->rnr_wait)
+	unsigned long at;
+
+	if (sq->cons == sq->prod || timer_pending(&sq->timer) || sq->rnr_wait || sq->drained)
 		return;
-	if (sq->una_psn == sq->psn)
+	if (sq->una_psn == sq->psn || sq->starved) {
 		mod_timer(&sq->timer, jiffies + IDLE_RETRY_JIFFIES);
-	else if (rto_get(&sq->rto))
-		mod_timer(&sq->timer, jiffies + rto_jiffies(sq));
+	} else if (rto_get(&sq->rto)) {
+		at = sq->progress_at + rto_jiffies(sq);
+		mod_timer(&sq->timer, time_after(at, jiffies) ? at : jiffies + 1);
+	}
 }
 
 /**
@@ -313,6 +323,7 @@ static void rnr_nak(struct rxe_qp *qp, u8 syndrome)
 		return;
 	}
 	rxe_requester_rewind(qp, sq->una_psn);
+	sq->rewound = false;	/* what is lost from here on is a new loss */
 	sq->rnr_wait = true;
 	/* at least as long as asked for, and not a tick longer than need be */
 	hrtimer_start(&sq->rnr_timer, ns_to_ktime((u64)usec * NSEC_PER_USEC), HRTIMER_MODE_REL);

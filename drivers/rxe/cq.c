@@ -58,16 +58,23 @@ int rxe_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	atomic_set(&cq->upcalls, 1);
 	init_completion(&cq->quiet);
 	cq->is_user = udata;
+	if (!atomic_add_unless(&dev->num_cq, 1, RXE_MAX_CQ))
+		return -ENOMEM;
 	err = rxe_ring_create(&cq->ring, dev, udata, attr->cqe,
 			      cq_element_size(cq), &resp.mi);
 	if (err)
-		return err;
+		goto fail;
 	if (udata && ib_copy_to_udata(udata, &resp, sizeof(resp))) {
 		rxe_ring_destroy(&cq->ring);
-		return -EFAULT;
+		err = -EFAULT;
+		goto fail;
 	}
 	ibcq->cqe = rxe_ring_slots(&cq->ring) - 1;
 	return 0;
+
+fail:
+	atomic_dec(&dev->num_cq);
+	return err;
 }
 
 static void upcall_done(struct rxe_cq *cq)
@@ -97,6 +104,7 @@ int rxe_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 	upcall_done(cq);
 	wait_for_completion(&cq->quiet);
 	rxe_ring_destroy(&cq->ring);
+	atomic_dec(&to_rxe_dev(ibcq->device)->num_cq);
 	return 0;
 }
 

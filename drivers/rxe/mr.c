@@ -20,17 +20,20 @@
 
 static struct rxe_mr *mr_new(struct ib_pd *pd, enum rxe_mr_type type, int access)
 {
+	struct rxe_dev *dev = to_rxe_dev(pd->device);
 	struct rxe_mr *mr;
-	void *err;
+	void *err = ERR_PTR(-ENOMEM);
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!atomic_add_unless(&dev->num_mr, 1, RXE_MAX_MR))
+		return err;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
-		return ERR_PTR(-ENOMEM);
+		goto fail;
 	mr->id = rxe_id_new(&rxe_mr_ids, mr);
 	if (IS_ERR(mr->id)) {
 		err = mr->id;
 		kfree(mr);
-		return err;
+		goto fail;
 	}
 	mr->type = type;
 	mr->access = access & MR_ACCESS;
@@ -40,11 +43,16 @@ static struct rxe_mr *mr_new(struct ib_pd *pd, enum rxe_mr_type type, int access
 	mr->ib.lkey = mr->id->number << 8 | (get_random_u32() & 0xff);
 	mr->ib.rkey = mr->ib.lkey;
 	return mr;
+
+fail:
+	atomic_dec(&dev->num_mr);
+	return err;
 }
 
 static void mr_free(struct rxe_mr *mr)
 {
 	rxe_id_free(&rxe_mr_ids, mr->id);
+	atomic_dec(&to_rxe_dev(mr->ib.device)->num_mr);
 	kvfree(mr->pages);
 	if (mr->umem)
 		ib_umem_release(mr->umem);

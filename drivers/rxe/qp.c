@@ -44,15 +44,16 @@ static void sq_check_drained(struct rxe_qp *qp)
 static bool sq_task(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	bool more = false;
+	bool more, unread;
 
 	switch (rxe_qp_state(qp)) {
 	case IB_QPS_RTS:
 	case IB_QPS_SQD:
-		rxe_requester_pull(qp);
-		more = rxe_completer_receive(qp);
+		more = rxe_requester_pull(qp);
+		unread = rxe_completer_receive(qp);
+		more |= unread;
 		/* a timer counts only if the answer is not here yet */
-		if (!more && rxe_qp_state(qp) != IB_QPS_ERR)
+		if (!unread && rxe_qp_state(qp) != IB_QPS_ERR)
 			rxe_completer_events(qp);
 		if (rxe_qp_state(qp) != IB_QPS_ERR)
 			more |= rxe_requester_send(qp);
@@ -64,8 +65,8 @@ static bool sq_task(struct rxe_qp *qp)
 		fallthrough;
 	case IB_QPS_ERR:
 	case IB_QPS_SQE:
-		rxe_completer_flush(qp);
-		fallthrough;
+		skb_queue_purge(&sq->rxq);
+		return rxe_completer_flush(qp);
 	default:
 		skb_queue_purge(&sq->rxq);
 		return false;
@@ -149,21 +150,35 @@ static void qp_set_caps(struct rxe_qp *qp, struct ib_qp_cap *cap)
 	qp->cap = *cap;
 }
 
-static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
+/* Everything that qp_free() looks at, before anything can fail. */
+static void qp_init(struct rxe_qp *qp)
 {
-	u32 room = round_up(qp->cap.max_inline_data, sizeof(u64));
 	struct rxe_sq *sq = &qp->sq;
-	int err;
+	struct rxe_rq *rq = &qp->rq;
 
+	mutex_init(&qp->mutex);
+	spin_lock_init(&qp->lock);
 	spin_lock_init(&sq->post_lock);
 	skb_queue_head_init(&sq->rxq);
 	timer_setup(&sq->timer, rxe_completer_timeout, 0);
 	hrtimer_setup(&sq->rnr_timer, rxe_completer_rnr_timeout, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL);
 	rxe_task_init(&sq->task, qp, sq_task);
+	spin_lock_init(&rq->post_lock);
+	skb_queue_head_init(&rq->rxq);
+	timer_setup(&rq->timer, rxe_responder_timeout, 0);
+	rxe_task_init(&rq->task, qp, rxe_responder_task);
+}
+
+static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
+{
+	u32 room = round_up(qp->cap.max_inline_data, sizeof(u64));
+	struct rxe_sq *sq = &qp->sq;
+	int err;
+
 	sq->mask = roundup_pow_of_two(qp->cap.max_send_wr + 1) - 1;
 	sq->stride = round_up(offsetof(struct rxe_swqe, sge) + room, sizeof(u64));
-	sq->slots = kvcalloc(sq->mask + 1, sq->stride, GFP_KERNEL);
+	sq->slots = kvcalloc(sq->mask + 1, sq->stride, GFP_KERNEL_ACCOUNT);
 	if (!sq->slots)
 		return -ENOMEM;
 	if (udata) {
@@ -182,10 +197,6 @@ static int rq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *m
 	struct rxe_rq *rq = &qp->rq;
 	int err;
 
-	spin_lock_init(&rq->post_lock);
-	skb_queue_head_init(&rq->rxq);
-	timer_setup(&rq->flush_timer, rxe_responder_flush_timeout, 0);
-	rxe_task_init(&rq->task, qp, rxe_responder_task);
 	err = rxe_ring_create(&rq->ring, qp->dev, udata, qp->cap.max_recv_wr,
 			      sizeof(struct rxe_recv_wqe) +
 			      qp->cap.max_recv_sge * sizeof(struct rxe_sge), mi);
@@ -239,14 +250,15 @@ int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	err = qp_check_init(dev, init);
 	if (err)
 		return err;
+	if (!atomic_add_unless(&dev->num_qp, 1, RXE_MAX_QP))
+		return -ENOMEM;
 	qp->dev = dev;
 	qp->is_user = !!udata;
 	qp->state = IB_QPS_RESET;
 	qp->scq = to_rxe_cq(init->send_cq);
 	qp->rcq = to_rxe_cq(init->recv_cq);
 	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	mutex_init(&qp->mutex);
-	spin_lock_init(&qp->lock);
+	qp_init(qp);
 	qp_set_caps(qp, &init->cap);
 	err = sq_create(qp, udata, &resp.sq_mi);
 	if (!err)
@@ -268,6 +280,7 @@ int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	return 0;
 fail:
 	qp_free(qp);
+	atomic_dec(&dev->num_qp);
 	return err;
 }
 
@@ -292,13 +305,14 @@ int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_task_stop(&qp->rq.task);
 	timer_delete_sync(&qp->sq.timer);
 	hrtimer_cancel(&qp->sq.rnr_timer);
-	timer_delete_sync(&qp->rq.flush_timer);
+	timer_delete_sync(&qp->rq.timer);
 	/* no destructor of an skb calls the tasks any more */
 	rxe_flow_exit(&qp->sq.flow);
 	rxe_flow_exit(&qp->rq.flow);
 	rxe_task_exit(&qp->sq.task);
 	rxe_task_exit(&qp->rq.task);
 	qp_free(qp);
+	atomic_dec(&qp->dev->num_qp);
 	return 0;
 }
 
@@ -339,22 +353,27 @@ static int modify_check(struct rxe_qp *qp, const struct ib_qp_attr *attr, int ma
 	return 0;
 }
 
-static int modify_replay(struct rxe_qp *qp, u32 count)
+/*
+ * Saved results for a new number of READs and atomics; the newest ones that fit
+ * are kept, the peer may still ask for them.
+ */
+static struct rxe_resp_res *replay_resized(const struct rxe_rq *rq, u32 count)
 {
-	struct rxe_resp_res *res = NULL;
+	struct rxe_resp_res *res = kcalloc(max(count, 1U), sizeof(*res), GFP_KERNEL_ACCOUNT);
+	u32 i, keep = min(count, rq->num_res);
 
-	if (count == qp->rq.num_res)
-		return 0;
-	if (count) {
-		res = kcalloc(count, sizeof(*res), GFP_KERNEL);
-		if (!res)
-			return -ENOMEM;
-	}
-	kfree(qp->rq.res);
-	qp->rq.res = res;
-	qp->rq.num_res = count;
-	qp->rq.res_next = 0;
-	return 0;
+	for (i = 0; res && i < keep; i++)
+		res[keep - 1 - i] =
+			rq->res[(rq->res_next + rq->num_res - 1 - i) % rq->num_res];
+	return res;
+}
+
+static void replay_replace(struct rxe_rq *rq, struct rxe_resp_res *res, u32 count)
+{
+	rq->res_next = count ? min(count, rq->num_res) % count : 0;
+	kfree(rq->res);
+	rq->res = res;
+	rq->num_res = count;
 }
 
 static int modify_address(struct rxe_qp *qp, const struct ib_qp_attr *attr, u32 dest)
@@ -376,7 +395,7 @@ static void qp_reset(struct rxe_qp *qp)
 
 	timer_delete_sync(&sq->timer);
 	hrtimer_cancel(&sq->rnr_timer);
-	timer_delete_sync(&rq->flush_timer);
+	timer_delete_sync(&rq->timer);
 	skb_queue_purge(&sq->rxq);
 	skb_queue_purge(&rq->rxq);
 	kfree_skb(rq->iter.skb);
@@ -385,11 +404,12 @@ static void qp_reset(struct rxe_qp *qp)
 	rxe_flow_reset(&rq->flow);
 
 	/* WQEs still posted are discarded without completion (10.3.1.1) */
-	rxe_requester_pull(qp);
+	if (qp->is_user) {
+		sq->prod += (rxe_ring_producer(&sq->ring) - sq->prod) & sq->mask;
+		rxe_ring_set_consumer(&sq->ring, sq->prod & sq->mask);
+	}
 	sq->cons = sq->prod;
 	sq->next = sq->prod;
-	if (qp->is_user)
-		rxe_ring_set_consumer(&sq->ring, sq->cons & sq->mask);
 	sq->psn = 0;
 	sq->max_psn = 0;
 	sq->una_psn = 0;
@@ -398,6 +418,7 @@ static void qp_reset(struct rxe_qp *qp)
 	sq->reads_tail = 0;
 	sq->rewound = false;
 	sq->probing = false;
+	sq->starved = false;
 	sq->rnr_wait = false;
 	sq->drained = false;
 	sq->rtt_start = 0;
@@ -422,24 +443,30 @@ static void qp_reset(struct rxe_qp *qp)
 	WRITE_ONCE(qp->sq_draining, false);
 }
 
-/* Takes over what the mask names and may fail. */
+/* Takes over what the mask names and may fail: all of it, or nothing. */
 static int modify_resources(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	u32 dest = mask & IB_QP_DEST_QPN ? attr->dest_qp_num : qp->attr.dest_qp_num;
+	struct rxe_resp_res *res = NULL;
 	int err;
 
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
+		res = replay_resized(&qp->rq, attr->max_dest_rd_atomic);
+		if (!res)
+			return -ENOMEM;
+	}
 	if (mask & IB_QP_AV) {
 		err = modify_address(qp, attr, dest);
-		if (err)
+		if (err) {
+			kfree(res);
 			return err;
+		}
 		qp->attr.ah_attr = attr->ah_attr;
 		/* the core's reference to the source GID ends with the call */
 		qp->attr.ah_attr.grh.sgid_attr = NULL;
 	}
-	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
-		err = modify_replay(qp, attr->max_dest_rd_atomic);
-		if (err)
-			return err;
+	if (res) {
+		replay_replace(&qp->rq, res, attr->max_dest_rd_atomic);
 		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 	}
 	return 0;
@@ -458,8 +485,10 @@ static void modify_plain(struct rxe_qp *qp, const struct ib_qp_attr *attr, int m
 		mine->qp_access_flags = attr->qp_access_flags;
 	if (mask & IB_QP_QKEY)
 		mine->qkey = attr->qkey;
-	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
-		mine->en_sqd_async_notify = attr->en_sqd_async_notify;
+	/* asked for anew with each way to SQD */
+	if (mask & IB_QP_STATE)
+		mine->en_sqd_async_notify = (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
+					    attr->en_sqd_async_notify;
 	if (mask & IB_QP_DEST_QPN)
 		mine->dest_qp_num = attr->dest_qp_num & QPN_MASK;
 	if (mask & IB_QP_PATH_MTU) {
@@ -498,12 +527,8 @@ static void modify_state(struct rxe_qp *qp, enum ib_qp_state next)
 	spin_lock_bh(&qp->lock);
 	WRITE_ONCE(qp->state, next);
 	spin_unlock_bh(&qp->lock);
-	if (next == IB_QPS_SQD) {
-		qp->sq.drained = false;
-		WRITE_ONCE(qp->sq_draining, true);
-	} else {
-		WRITE_ONCE(qp->sq_draining, false);
-	}
+	qp->sq.drained = false;
+	WRITE_ONCE(qp->sq_draining, next == IB_QPS_SQD);
 }
 
 /**

@@ -132,29 +132,34 @@ static void pull_one(struct rxe_qp *qp, struct rxe_swqe *wqe, const void *elemen
 }
 
 /**
- * rxe_requester_pull - take over what user space has posted
+ * rxe_requester_pull - take over what user space has posted, at most a budget
  * @qp: the QP; of a kernel user there is nothing to do
  *
  * Context: sq.task.
+ * Return: true if the budget ended it.
  */
-void rxe_requester_pull(struct rxe_qp *qp)
+bool rxe_requester_pull(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
+	u32 budget = RXE_WQE_BUDGET;
 	u32 prod;
 
 	if (!qp->is_user)
-		return;
+		return false;
 	prod = rxe_ring_producer(&sq->ring);
 	while ((sq->prod & sq->mask) != prod) {
+		if (!budget--)
+			return true;
 		if (sq->prod - sq->cons >= sq->mask) {
 			/* an index that jumped: more than the ring can hold */
 			rxe_count(qp->dev, RXE_CNT_RING_VIOLATIONS);
-			return;
+			return false;
 		}
 		pull_one(qp, rxe_sq_slot(sq, sq->prod),
 			 rxe_ring_element(&sq->ring, sq->prod & sq->mask));
 		sq->prod++;
 	}
+	return false;
 }
 
 static int kernel_opcode(enum ib_wr_opcode opcode)
@@ -288,7 +293,7 @@ int rxe_requester_post(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return 0;
 	}
 	err = post_kernel(qp, wr, bad);
-	/* completions must not be delivered from within a consumer's post */
+	/* a consumer may post with a lock held that its completion handler takes */
 	rxe_task_kick(&qp->sq.task);
 	return err;
 }
@@ -324,6 +329,10 @@ static bool wqe_start(struct rxe_qp *qp, struct rxe_swqe *wqe)
 		return false;
 	if ((wqe->flags & IB_SEND_FENCE) && sq_reads_outstanding(sq))
 		return false;
+	if ((wqe_is_read(wqe) || wqe_is_atomic(wqe)) && !qp->attr.max_rd_atomic) {
+		wqe->status = IB_WC_LOC_QP_OP_ERR;
+		return false;
+	}
 	if ((wqe_is_read(wqe) || wqe_is_atomic(wqe)) &&
 	    rxe_mem_check_sges(qp->ib.pd, wqe->sge, wqe->num_sge, IB_ACCESS_LOCAL_WRITE)) {
 		wqe->status = IB_WC_LOC_PROT_ERR;
@@ -380,6 +389,16 @@ static void packet_bth(struct rxe_qp *qp, u8 *hdr, u8 opcode, bool se, bool ackr
 	bth_write(hdr, &bth);
 }
 
+/* Adds a packet to the burst; without memory the task will be called again. */
+static bool packet_add(struct rxe_qp *qp, struct rxe_burst *burst, struct rxe_txpkt *pkt,
+		       u32 hdr_len, u32 payload_len)
+{
+	if (likely(!rxe_burst_add(burst, pkt, hdr_len, payload_len)))
+		return true;
+	qp->sq.starved = true;
+	return false;
+}
+
 /* Sends one READ request, for the rest of the chunk that sq.psn lies in. */
 static bool send_read(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst *burst)
 {
@@ -394,7 +413,7 @@ static bool send_read(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 
 	if (!sq_window_open(sq, count) || !sq_add_read(qp, psn_add(sq->psn, count - 1)))
 		return false;
-	if (rxe_burst_add(burst, &pkt, BTH_LEN + RETH_LEN, 0))
+	if (!packet_add(qp, burst, &pkt, BTH_LEN + RETH_LEN, 0))
 		return false;
 	len = min_t(u64, wqe->length - offset, (u64)count * qp->pmtu);
 	packet_bth(qp, pkt.hdr, OP_RC_READ_REQUEST, false, false, 0);
@@ -414,7 +433,7 @@ static bool send_atomic(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burs
 
 	if (!sq_window_open(sq, 1) || !sq_add_read(qp, sq->psn))
 		return false;
-	if (rxe_burst_add(burst, &pkt, BTH_LEN + ATMETH_LEN, 0))
+	if (!packet_add(qp, burst, &pkt, BTH_LEN + ATMETH_LEN, 0))
 		return false;
 	packet_bth(qp, pkt.hdr, swap ? OP_RC_COMPARE_SWAP : OP_RC_FETCH_ADD, false, false, 0);
 	atmeth_write(pkt.hdr + BTH_LEN, wqe->remote_addr, wqe->rkey,
@@ -441,8 +460,10 @@ static bool data_wants_ack(struct rxe_qp *qp, bool last, u32 prod)
 		return false;
 	if (sq->next + 1 == prod || rxe_qp_state(qp) == IB_QPS_SQD)
 		return true;
+	/* what may have to wait must not wait for this one, too */
 	after = rxe_sq_slot(sq, sq->next + 1);
-	return after->status || (after->flags & IB_SEND_FENCE);
+	return after->status || (after->flags & IB_SEND_FENCE) ||
+	       wqe_is_read(after) || wqe_is_atomic(after);
 }
 
 static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
@@ -480,8 +501,8 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 		return false;
 	opcode = opcode_for(write ? MSG_WRITE : MSG_SEND, first, last, imm, false);
 	op = opcode_info(opcode);
-	if (rxe_burst_add(burst, &pkt, op->hdr_len,
-			  min_t(u64, wqe->length - offset, qp->pmtu)))
+	if (!packet_add(qp, burst, &pkt, op->hdr_len,
+			min_t(u64, wqe->length - offset, qp->pmtu)))
 		return false;
 	ackreq = data_wants_ack(qp, last, prod);
 	packet_bth(qp, pkt.hdr, opcode,
@@ -527,6 +548,19 @@ static bool send_one(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod)
 	return send_data(qp, wqe, burst, prod);
 }
 
+/*
+ * Sending has paused for a reason that was not foreseen when the last packet
+ * left without AckReq (the next WQE turned out to be bad, the QP is draining):
+ * send it once more, with AckReq.
+ */
+static bool sq_must_ask(struct rxe_qp *qp)
+{
+	const struct rxe_sq *sq = &qp->sq;
+
+	return sq->unacked && sq_outstanding(sq) && !sq_reads_outstanding(sq) &&
+	       !sq->starved && !rxe_flow_busy(&qp->sq.flow);
+}
+
 /**
  * rxe_requester_send - send what may be sent, at most a budget
  * @qp: QP in a state that sends
@@ -547,9 +581,14 @@ bool rxe_requester_send(struct rxe_qp *qp)
 	prod = smp_load_acquire(&sq->prod);
 	if (sq->next == prod || sq->rnr_wait)
 		return false;
+	sq->starved = false;
 	rxe_burst_begin(&burst, &sq->flow);
 	while (budget && send_one(qp, &burst, prod))
 		budget--;
+	if (budget && sq_must_ask(qp)) {
+		rxe_requester_rewind(qp, psn_add(sq->psn, PSN_MASK));
+		send_one(qp, &burst, prod);
+	}
 	rxe_burst_send(&burst);
 	if (sq->next != prod && sq->next == sq->cons &&
 	    rxe_sq_slot(sq, sq->next)->status)

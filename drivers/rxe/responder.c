@@ -28,6 +28,8 @@
 
 /* How often a QP in error looks for receives that user space has posted since */
 #define FLUSH_INTERVAL	(HZ / 10)
+/* When there was no memory for a READ response, try again after this */
+#define STARVED_INTERVAL	max_t(unsigned long, HZ / 100, 1)
 
 /* --- answers ---------------------------------------------------------------- */
 
@@ -156,7 +158,7 @@ static void wqe_fail(struct rxe_qp *qp, u8 status)
 static bool flush_receives(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 budget = RXE_TASK_BUDGET;
+	u32 budget = RXE_WQE_BUDGET;
 
 	if (rq->have_wqe)
 		wqe_fail(qp, IB_WC_WR_FLUSH_ERR);
@@ -169,20 +171,23 @@ static bool flush_receives(struct rxe_qp *qp)
 	}
 	if (rq->flush_left)
 		return true;
-	if (qp->is_user)
-		mod_timer(&rq->flush_timer, jiffies + FLUSH_INTERVAL);
+	/* a kernel user's post may have called for us in the middle of the pass */
+	if (!qp->is_user)
+		return rxe_ring_producer(&rq->ring) != rq->ring.index;
+	mod_timer(&rq->timer, jiffies + FLUSH_INTERVAL);
 	return false;
 }
 
 /**
- * rxe_responder_flush_timeout - look for receives posted to a QP in error
- * @t: rq.flush_timer of a QP
+ * rxe_responder_timeout - look for receives posted to a QP in error, or try
+ * again to send READ responses
+ * @t: rq.timer of a QP
  *
  * Context: softirq.
  */
-void rxe_responder_flush_timeout(struct timer_list *t)
+void rxe_responder_timeout(struct timer_list *t)
 {
-	struct rxe_qp *qp = timer_container_of(qp, t, rq.flush_timer);
+	struct rxe_qp *qp = timer_container_of(qp, t, rq.timer);
 
 	rxe_task_run(&qp->rq.task);
 }
@@ -229,6 +234,8 @@ int rxe_responder_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		rxe_ring_set_producer(ring, (prod + 1) & ring->mask);
 	}
 	spin_unlock_irqrestore(&qp->rq.post_lock, flags);
+	/* either the flush that follows the error sees the post, or we the error */
+	smp_mb();
 	if (rxe_qp_state(qp) == IB_QPS_ERR)
 		rxe_task_kick(&qp->rq.task);
 	return err;
@@ -297,8 +304,8 @@ static void read_start(struct rxe_qp *qp, u32 psn, u64 va, u32 rkey, u32 len)
 	read->left = len;
 }
 
-/* Adds one response to the burst; false: not now, or never. */
-static bool read_packet(struct rxe_qp *qp, struct rxe_burst *burst, bool *failed)
+/* Adds one response to the burst: 0, -ENOMEM for now, or -EFAULT for good. */
+static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 {
 	struct rxe_resp_read *read = &qp->rq.read;
 	u32 len = min(read->left, qp->pmtu);
@@ -309,7 +316,7 @@ static bool read_packet(struct rxe_qp *qp, struct rxe_burst *burst, bool *failed
 	u32 *crc;
 
 	if (rxe_burst_add(burst, &pkt, op->hdr_len, len))
-		return false;
+		return -ENOMEM;
 	answer_bth(qp, pkt.hdr, opcode, read->psn, len);
 	if (op->flags & OPF_AETH)
 		aeth_write(pkt.hdr + op->aeth, AETH_ACK_UNLIMITED, qp->rq.msn);
@@ -317,8 +324,7 @@ static bool read_packet(struct rxe_qp *qp, struct rxe_burst *burst, bool *failed
 	if (len && rxe_mem_read(qp->ib.pd, read->rkey, read->va, pkt.payload, len,
 				IB_ACCESS_REMOTE_READ, crc)) {
 		rxe_burst_drop(burst, &pkt);
-		*failed = true;
-		return false;
+		return -EFAULT;
 	}
 	rxe_burst_close(burst, &pkt);
 	read->first = false;
@@ -327,30 +333,33 @@ static bool read_packet(struct rxe_qp *qp, struct rxe_burst *burst, bool *failed
 	read->left -= len;
 	if (last)
 		read->active = false;
-	return true;
+	return 0;
 }
 
 /*
  * Sends responses of the READ under way.  True: the budget is used up; with
- * read.active still set and false, the local queue is full and its draining
- * calls the task again.
+ * read.active still set and false, the local queue is full, or there is no
+ * memory, and its draining or the timer calls the task again.
  */
 static bool read_continue(struct rxe_qp *qp, u32 *budget)
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_burst burst;
-	bool failed = false;
+	int err = 0;
 
 	rxe_burst_begin(&burst, &rq->flow);
 	while (rq->read.active && *budget && !rxe_flow_busy(&rq->flow)) {
-		if (!read_packet(qp, &burst, &failed))
+		err = read_packet(qp, &burst);
+		if (err)
 			break;
 		--*budget;
 	}
 	rxe_burst_send(&burst);
 	/* responses acknowledge all before them */
 	rq->ack_pending = false;
-	if (failed) {
+	if (err == -ENOMEM)
+		mod_timer(&rq->timer, jiffies + STARVED_INTERVAL);
+	if (err == -EFAULT) {
 		/* the region went away while it was being read */
 		rq->read.active = false;
 		rxe_count(qp->dev, RXE_CNT_NAK_SENT);
@@ -404,8 +413,8 @@ static enum resp_error execute_atomic(struct rxe_qp *qp, const struct rxe_rxpkt 
 	else
 		err = rxe_mem_fetch_add(qp->ib.pd, atmeth_rkey(eth), atmeth_va(eth),
 					atmeth_swap_add(eth), &orig);
-	if (err)
-		return RESP_ERR_RKEY;
+	if (err)	/* the memory may be unaligned though its address is not */
+		return err == -EINVAL ? RESP_ERR_ALIGN : RESP_ERR_RKEY;
 	res = res_save(qp, pkt->opcode, 1);
 	res->orig = orig;
 	rq->msn = (rq->msn + 1) & PSN_MASK;
@@ -552,13 +561,17 @@ static enum resp_error execute(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	return pkt->op->flags & OPF_READ ? execute_read(qp, pkt) : execute_atomic(qp, pkt);
 }
 
-/* A saved READ or atomic that contains @psn, or NULL. */
+/*
+ * A saved READ or atomic that contains @psn, or NULL.  The newest comes first: an
+ * old one may have had the same PSN, a round of all PSNs ago.
+ */
 static struct rxe_resp_res *res_find(struct rxe_rq *rq, u8 opcode, u32 psn)
 {
 	u32 i;
 
 	for (i = 0; i < rq->num_res; i++) {
-		struct rxe_resp_res *res = &rq->res[i];
+		u32 at = (rq->res_next + rq->num_res - 1 - i) % rq->num_res;
+		struct rxe_resp_res *res = &rq->res[at];
 
 		if (res->opcode == opcode && !psn_before(psn, res->first_psn) &&
 		    !psn_after(psn, res->last_psn))
@@ -592,6 +605,9 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	struct rxe_resp_res *res;
 
 	rxe_count(qp->dev, RXE_CNT_DUPLICATE_REQUEST);
+	/* a replay acknowledges less than what is due by now */
+	if (pkt->op->flags & (OPF_READ | OPF_ATOMIC))
+		answer_pending(qp);
 	if (pkt->op->flags & OPF_READ) {
 		duplicate_read(qp, pkt);
 	} else if (pkt->op->flags & OPF_ATOMIC) {

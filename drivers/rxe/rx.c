@@ -4,7 +4,8 @@
  *
  * Everything here comes from strangers.  A packet that leaves this file has a
  * known QP of the right namespace, comes from the address that the QP is
- * connected to, is as long as its opcode demands, and its ICRC is right.  What
+ * connected to, has all its headers and no more payload than any path MTU
+ * allows, and its ICRC is right.  What
  * the packet means for the QP is decided by its responder or completer.
  *
  * A queued skb carries a burst: packets of one QP, in order.  Its headers are
@@ -105,7 +106,8 @@ static bool rx_well_formed(const struct sk_buff *skb, const u8 *bth,
 {
 	u32 len = skb->len - sizeof(struct udphdr);
 
-	if (bth_tver(bth) || !op || op->transport != OP_TRANSPORT_RC)
+	if (bth_tver(bth) || !op || op->transport != OP_TRANSPORT_RC ||
+	    len > op->hdr_len + RXE_MAX_PAYLOAD + ICRC_LEN)
 		return false;
 	/* an undefined opcode has headers that we cannot tell from payload */
 	return len >= op->hdr_len + bth_pad(bth) + ICRC_LEN && !(len & 3);

@@ -87,6 +87,10 @@ enum {
 	RXE_RXQ_MAX		= 2048,
 	/* Packets after which a task gives way to others */
 	RXE_TASK_BUDGET		= 32,
+	/* WQEs copied or flushed before it does so */
+	RXE_WQE_BUDGET		= 128,
+	/* Payload of a packet at the largest path MTU */
+	RXE_MAX_PAYLOAD		= 4096,
 	/* Packets that one READ request asks for; a longer READ is several */
 	RXE_READ_CHUNK		= 64,
 	/* Packets after which an acknowledgment is asked for within a stream */
@@ -258,6 +262,9 @@ int rxe_counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
  * @num_pd: protection domains, for the limit; likewise the following
  * @num_ah: address handles
  * @num_ucontext: open user contexts
+ * @num_cq: completion queues
+ * @num_qp: queue pairs
+ * @num_mr: memory regions
  */
 struct rxe_dev {
 	struct ib_device		ib;
@@ -274,6 +281,9 @@ struct rxe_dev {
 	atomic_t			num_pd;
 	atomic_t			num_ah;
 	atomic_t			num_ucontext;
+	atomic_t			num_cq;
+	atomic_t			num_qp;
+	atomic_t			num_mr;
 };
 
 static inline void rxe_count_add(struct rxe_dev *dev, enum rxe_counter which, u64 n)
@@ -583,6 +593,7 @@ struct rxe_sq_read {
  * @reads: requests of @reads_head .. @reads_tail that wait for a response
  * @rewound_psn: sending went back to here, once for each loss (@rewound)
  * @probing: after a timeout, until something is acknowledged: one packet at a time
+ * @starved: there was no memory for a packet
  * @rnr_wait: the peer has asked for a pause
  * @rtt_start: when @rtt_psn was sent, in ns; 0: nothing is being timed
  * @progress_at: jiffies of the last acknowledged progress
@@ -617,6 +628,7 @@ struct rxe_sq {
 	u32			rewound_psn;
 	bool			rewound;
 	bool			probing;
+	bool			starved;
 	bool			rnr_wait;
 	bool			drained;
 	u32			rtt_psn;
@@ -672,7 +684,8 @@ struct rxe_resp_read {
  * @nak_sent: one NAK, then silence until the missing PSN arrives
  * @established: the peer has been heard of
  * @flush_left: in the error state: receives of this pass still to be flushed
- * @flush_timer: in the error state: looks for receives posted late
+ * @timer: calls the task again: in the error state to look for receives posted
+ *	late, or when there was no memory for a READ response
  */
 struct rxe_rq {
 	spinlock_t		post_lock;	/* kernel users' posts */
@@ -702,7 +715,7 @@ struct rxe_rq {
 	bool			nak_sent;
 	bool			established;
 	u32			flush_left;
-	struct timer_list	flush_timer;
+	struct timer_list	timer;
 };
 
 /**
@@ -759,7 +772,7 @@ void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event);
 
 int rxe_requester_post(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr **bad);
-void rxe_requester_pull(struct rxe_qp *qp);
+bool rxe_requester_pull(struct rxe_qp *qp);
 bool rxe_requester_send(struct rxe_qp *qp);
 void rxe_requester_rewind(struct rxe_qp *qp, u32 psn);
 
@@ -767,14 +780,14 @@ bool rxe_completer_receive(struct rxe_qp *qp);
 void rxe_completer_events(struct rxe_qp *qp);
 void rxe_completer_arm(struct rxe_qp *qp);
 void rxe_completer_fail(struct rxe_qp *qp, u8 status);
-void rxe_completer_flush(struct rxe_qp *qp);
+bool rxe_completer_flush(struct rxe_qp *qp);
 void rxe_completer_timeout(struct timer_list *t);
 enum hrtimer_restart rxe_completer_rnr_timeout(struct hrtimer *t);
 
 int rxe_responder_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
 bool rxe_responder_task(struct rxe_qp *qp);
-void rxe_responder_flush_timeout(struct timer_list *t);
+void rxe_responder_timeout(struct timer_list *t);
 
 /* --- pd.c, ah.c, cq.c, mr.c: verbs ------------------------------------------ */
 

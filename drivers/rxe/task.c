@@ -28,8 +28,15 @@ enum { STATE_IDLE, STATE_BUSY, STATE_AGAIN, STATE_STOP, STATE_OFF };
 
 static bool task_enter(struct rxe_task *task)
 {
-	int old = atomic_read(&task->state);
-	int seen;
+	int old, seen;
+
+	/*
+	 * The caller's work is visible before the state is read; pairs with the
+	 * full barrier of the exchange in task_leave(), after which the runner
+	 * looks for work once more or is seen to have left.
+	 */
+	smp_mb();
+	old = atomic_read(&task->state);
 
 	for (;;) {
 		int new = old == STATE_IDLE ? STATE_BUSY : STATE_AGAIN;
@@ -84,15 +91,22 @@ void rxe_task_run(struct rxe_task *task)
 
 	if (!task_enter(task))
 		return;
-	do {
-		local_bh_disable();
+	local_bh_disable();
+	for (;;) {
 		more = task->func(task->qp);
-		local_bh_enable();
 		if (!more && task_leave(task, true))
-			return;
-	} while (--rounds);
-	task_leave(task, false);
-	rxe_task_kick(task);
+			break;
+		/* nobody else can run the task while we hold it: do not be preempted */
+		if (!--rounds || need_resched()) {
+			task_leave(task, false);
+			tasklet_schedule(&task->bh);
+			break;
+		}
+		/* let the other side, and the answers, get through */
+		local_bh_enable();
+		local_bh_disable();
+	}
+	local_bh_enable();
 }
 
 static void task_bh(struct tasklet_struct *t)

@@ -8,8 +8,8 @@
  * all its packets are gone, which the page count tells.  A block whose packets
  * sit in a slow queue is left to them and replaced.
  *
- * The ring is used with bottom halves off and never from hard interrupts, so it
- * needs no lock.
+ * The ring is used with bottom halves off and never from hard interrupts, which
+ * keeps everybody else on the CPU away; it needs no lock.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -19,7 +19,7 @@
 #include "rxe.h"
 #include "txmem.h"
 
-#define TXMEM_BLOCK_ORDER	3
+#define TXMEM_BLOCK_ORDER	get_order(32768)
 #define TXMEM_BLOCK_SIZE	(PAGE_SIZE << TXMEM_BLOCK_ORDER)
 #define BLOCKS		32
 
