@@ -23,8 +23,7 @@
  *
  * Counted as rdma_cm counts it when it sets up a path: the IP MTU less the
  * largest headers, IPv6 included, so that no packet is ever fragmented.  A
- * netdev too small for 256 bytes still gets that, and its packets are
- * fragmented (IPv4) or lost.
+ * netdev too small for 256 bytes still gets that, and loses full packets.
  *
  * Context: any.
  * Return: IB_MTU_256 ... IB_MTU_4096.
