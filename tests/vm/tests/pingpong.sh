@@ -12,7 +12,7 @@ for size in 1 3 100 1023 1024 1025 4095 4096 65537; do
 done
 check size-4097-mtu-4096 pingpong -m 4096 -s 4097 -n 20
 check size-8M pingpong -m 4096 -s 8388608 -n 2
-check size-8M-mtu-256 pingpong -m 256 -s 1048576 -n 2
+check size-1M-mtu-256 pingpong -m 256 -s 1048576 -n 2
 check events pingpong -e -s 4096 -n 100
 check many pingpong -s 64 -n 1000 -r 100
 for kind in v6 ll; do
