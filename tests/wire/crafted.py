@@ -472,6 +472,32 @@ def icrc_mutable():
             test.step(messages=0)
 
 
+def with_udp_sum(path, frame, delta=0):
+    """The same frame with a UDP checksum; delta makes it wrong."""
+    at = 14 + (20 if path.src.version == 4 else 40)
+    pseudo = path.src.packed + path.dst.packed + struct.pack(">II", len(frame) - at, 17)
+    data = pseudo + frame[at:] + bytes(len(frame) & 1)
+    value = roce.ip_checksum(data) ^ delta or 0xffff
+    return frame[:at + 6] + struct.pack(">H", value) + frame[at + 8:]
+
+
+@case("udp-checksum")
+def udp_checksum():
+    """A peer may send a UDP checksum; then it must be right."""
+    for version in (4, 6):
+        with Stranger(version) as test:
+            for delta in (0, 1):
+                frame = with_udp_sum(test.to, test.frame(roce.WRITE_ONLY, test.reth(5), b"hello",
+                                                         ackreq=True), delta)
+                if delta:
+                    test.ignored(frame)
+                    continue
+                test.tap.send(frame)
+                test.msn += 1
+                test.acked()
+                test.step(messages=0)
+
+
 @case("bad-pkey")
 def bad_pkey():
     """Another partition: dropped and counted. A limited member of ours: taken."""

@@ -56,6 +56,7 @@ class Refusal:
         status_is(self.here.sent(), verbs.SUCCESS, "the good message")
         status_is(self.there.received(), verbs.SUCCESS, "its receive")
         self.tap = wire.Tap()
+        Bench.far.events()
 
     def __enter__(self):
         return self
@@ -65,10 +66,11 @@ class Refusal:
         self.here.close()
         self.there.close()
 
-    def refused(self, syndrome, status, *, at=None, msn=MSN_BEFORE, stays=False):
+    def refused(self, syndrome, status, *, at=None, msn=MSN_BEFORE, stays=False, event=True):
         """The request fails, because of one NAK with that syndrome.
 
-        at is the packet of the request that is refused (the last one).
+        at is the packet of the request that is refused (the last one). Where no
+        receive takes the blow, an event tells the responder's process.
         """
         status_is(self.here.sent(), status, "the refused request")
         found = wire.sound(self.tap.drain())
@@ -82,6 +84,9 @@ class Refusal:
         check(0 <= late < SOON, f"the NAK came after {late * 1000:.1f} ms")
         check(self.here.in_error(), "the requester is not in its error state")
         equal(self.there.in_error(), not stays, "error state of the responder")
+        wanted = {roce.NAK_ACCESS: [e.IBV_EVENT_QP_ACCESS_ERR],
+                  roce.NAK_INVALID: [e.IBV_EVENT_QP_REQ_ERR]}.get(syndrome, [])
+        equal(Bench.far.events(), wanted if event else [], "events at the responder")
         return found
 
     def nothing_received(self):
@@ -285,7 +290,7 @@ def short_receive(length, room, at):
     with Refusal() as test:
         test.there.receive([Bench.shared.sge(room)], wr_id=9)
         test.here.send(e.IBV_WR_SEND, [Bench.local.sge(length)])
-        test.refused(roce.NAK_INVALID, verbs.REM_INV_REQ_ERR, at=at)
+        test.refused(roce.NAK_INVALID, verbs.REM_INV_REQ_ERR, at=at, event=False)
         done = test.there.received()
         equal((done.wr_id, done.status), (9, verbs.LOC_LEN_ERR), "receive completion")
 
@@ -338,6 +343,7 @@ def cq_overrun():
             here.send(e.IBV_WR_SEND, [Bench.local.sge(64)])
             status_is(here.sent(), verbs.SUCCESS, f"message {index} of {room}")
         tap = wire.Tap()
+        far.events()
         here.send(e.IBV_WR_SEND, [Bench.local.sge(64)])
         done = here.sent()
         found = wire.sound(tap.drain())
@@ -345,6 +351,7 @@ def cq_overrun():
         status_is(done, verbs.REM_OP_ERR, "the message without room for its completion")
         equal([p.syndrome for p in found if p.opcode == roce.ACK], [roce.NAK_OPERATION], "answers")
         check(there.in_error(), "the responder is not in its error state")
+        check(e.IBV_EVENT_CQ_ERR in far.events(), "no event about the completion queue")
     finally:
         here.close()
         there.close()

@@ -4,6 +4,7 @@
  *
  *	rings SECONDS [SEED]
  *	rings chase SECONDS
+ *	rings orphan ROUNDS
  *
  * Makes real connections between rxe0 and rxe1, finds the queues that libibverbs
  * has mapped, and from then on fills them by itself: work requests with counts,
@@ -17,6 +18,9 @@
  * "chase" puts a queue pair into the error state, where receives are flushed, and
  * posts another receive for each one that the kernel takes, for ever: modifying
  * and destroying the queue pair must not wait for an end that never comes.
+ *
+ * "orphan" keeps the mappings in a child, which writes to them long after the
+ * parent has destroyed the queues and made others.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -263,6 +268,12 @@ static void side_connect(struct side *s, const struct side *peer)
 		die("RTS");
 }
 
+static void side_destroy(struct side *s)
+{
+	if (ibv_destroy_qp(s->qp) || ibv_destroy_cq(s->cq))
+		die("cannot destroy");
+}
+
 static void side_check(const struct side *s)
 {
 	int i;
@@ -461,10 +472,8 @@ static void one_round(struct side *a, struct side *b)
 	stop = true;
 	if (threaded)
 		pthread_join(thread, NULL);
-	ibv_destroy_qp(a->qp);
-	ibv_destroy_qp(b->qp);
-	ibv_destroy_cq(a->cq);
-	ibv_destroy_cq(b->cq);
+	side_destroy(a);
+	side_destroy(b);
 	side_check(a);
 	side_check(b);
 	rounds++;
@@ -527,19 +536,72 @@ static int chase(struct side *a, struct side *b, int limit)
 	return took > limit || now() - start > limit;
 }
 
+static void orphan(struct side *a, struct side *b)
+{
+	int status, i, j;
+	pid_t child;
+
+	side_create(a, DEPTH - 1);
+	side_create(b, DEPTH - 1);
+	side_connect(a, b);
+	side_connect(b, a);
+	find_rings();
+	child = fork();
+	if (child < 0)
+		die("fork");
+	if (!child) {
+		for (i = 0; i < 20; i++) {
+			for (j = 0; j < num_rings; j++)
+				memset(rings[j].ring, (int)random64(), rings[j].size);
+			usleep(5000);
+		}
+		_exit(0);
+	}
+	usleep(below(20000));
+	ring_doorbell(a);
+	side_destroy(a);
+	side_destroy(b);
+	/* others take their place, perhaps their memory */
+	side_create(a, DEPTH - 1);
+	side_create(b, DEPTH - 1);
+	side_connect(a, b);
+	side_connect(b, a);
+	if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status)) {
+		fprintf(stderr, "rings: the child cannot write to its mappings\n");
+		exit(1);
+	}
+	find_rings();
+	for (i = 0; i < num_rings; i++) {
+		if (rings[i].shift > 10 || rings[i].ring->producer) {
+			fprintf(stderr, "rings: a new queue has the marks of an old one\n");
+			exit(1);
+		}
+	}
+	side_destroy(a);
+	side_destroy(b);
+}
+
 int main(int argc, char **argv)
 {
 	struct side a = {}, b = {};
 	time_t end;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: rings SECONDS [SEED] | rings chase SECONDS\n");
+		fprintf(stderr, "usage: rings SECONDS [SEED] | rings chase SECONDS | rings orphan ROUNDS\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "chase")) {
 		side_open(&a, "rxe0");
 		side_open(&b, "rxe1");
 		return chase(&a, &b, argc > 2 ? atoi(argv[2]) : 5);
+	}
+	if (!strcmp(argv[1], "orphan")) {
+		side_open(&a, "rxe0");
+		side_open(&b, "rxe1");
+		seed = 1;
+		for (rounds = argc > 2 ? atoi(argv[2]) : 10; rounds; rounds--)
+			orphan(&a, &b);
+		return 0;
 	}
 	end = time(NULL) + atoi(argv[1]);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 2654435761u;

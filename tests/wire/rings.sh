@@ -40,9 +40,16 @@ chase() {
 	no_leaks && pingpong -n 20
 }
 
+# orphan: mappings that outlive their queues
+orphan() {
+	timeout -k 1 60 "$LOGS/bin/rings" orphan 15 || bad "status $?" || return
+	no_leaks && pingpong -n 20
+}
+
 RINGS_SECONDS=${RINGS_SECONDS:-8}
 for name in "${wanted[@]}"; do
 	[[ $name != rings && $name != rings/scribble ]] || check scribble scribble
 	[[ $name != rings && $name != rings/killed ]] || check killed killed
 	[[ $name != rings && $name != rings/chase ]] || check chase chase
+	[[ $name != rings && $name != rings/orphan ]] || check orphan orphan
 done

@@ -8,7 +8,9 @@ PMTU, PMTU+1, 2 PMTU and 64k+1 bytes, and every frame it makes is compared with
 what the protocol says; then with 8 MiB, of which only the bytes are compared.
 """
 
+import ctypes
 import random
+import threading
 
 import pyverbs.enums as e
 
@@ -219,6 +221,38 @@ def residual_length():
     wanted = data_frames(e.IBV_WR_RDMA_WRITE_WITH_IMM, 2048, 1024, FRAME4)
     equal([length for _, _, length in wanted], [1098, 1086], "lengths that this test expects")
     observed(e.IBV_WR_RDMA_WRITE_WITH_IMM, 1024, [1024, 2048])
+
+
+@case("payload-that-changes")
+def payload_that_changes():
+    """The application writes to its buffer while it is sent: still a right ICRC.
+
+    Who sums a payload and copies it afterwards sends packets that the peer drops.
+    """
+    libc = ctypes.CDLL(None)
+    pair = verbs.connected(Bench.near, Bench.far, mtu=1024)
+    size, stop = 1 << 16, threading.Event()
+
+    def scribble():
+        while not stop.is_set():
+            libc.getrandom(ctypes.c_void_p(Bench.source.address), ctypes.c_size_t(size), 0)
+
+    before = Bench.far.counter("icrc_errors")
+    thread = threading.Thread(target=scribble)
+    thread.start()
+    try:
+        for _ in range(20):
+            for _ in range(8):
+                pair[0].send(e.IBV_WR_RDMA_WRITE, [Bench.source.sge(size)],
+                             remote=Bench.target.address, rkey=Bench.target.rkey)
+            for _ in range(8):
+                status_is(pair[0].sent(), verbs.SUCCESS, "a WRITE")
+    finally:
+        stop.set()
+        thread.join()
+        for queue in pair:
+            queue.close()
+    equal(Bench.far.counter("icrc_errors") - before, 0, "ICRC errors at the receiver")
 
 
 def register():

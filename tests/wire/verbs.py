@@ -4,6 +4,7 @@
 import ctypes
 import mmap
 import os
+import select
 import socket
 import time
 
@@ -68,7 +69,9 @@ class Device:
 
     def __init__(self, name, address):
         self.name, self.address = name, address
+        before = event_files()
         self.context = Context(name=name)
+        self.event_file = (event_files() - before).pop()
         self.pd = PD(self.context)
         self.gid_index = self._gid_index()
         # counters as they are now, not as they were a moment ago
@@ -93,11 +96,37 @@ class Device:
                 return index
         raise Failure(f"{self.name} has no GID for {self.address}")
 
+    def event(self, timeout=0.0):
+        """Type of the next asynchronous event, or None."""
+        if not select.select([self.event_file], [], [], timeout)[0]:
+            return None
+        found = self.context.get_async_event()
+        found.ack()
+        return found.event_type
+
+    def events(self):
+        """Types of all events that are there, about queues."""
+        return [kind for kind in iter(self.event, None) if kind in (
+            e.IBV_EVENT_CQ_ERR, e.IBV_EVENT_QP_FATAL, e.IBV_EVENT_QP_REQ_ERR,
+            e.IBV_EVENT_QP_ACCESS_ERR)]
+
     def counter(self, name):
         """A counter of the port; the kernel reads them at most once a tick."""
         time.sleep(0.01)
         with open(self._counters(name), encoding="ascii") as file:
             return int(file.read())
+
+
+def event_files():
+    """Descriptors of this process that events are read from."""
+    found = set()
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if "infinibandevent" in os.readlink(f"/proc/self/fd/{name}"):
+                found.add(int(name))
+        except OSError:
+            pass  # the descriptor of the directory itself
+    return found
 
 
 def gid_text(address):
