@@ -37,6 +37,7 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/ib_umem.h>
@@ -262,6 +263,13 @@ PROBE(timer_delete_sync)
 PROBE(hrtimer_setup)
 {
 	DECLARED(hrtimer_setup);
+}
+
+/* Linux 6.17: "workqueue: Add new WQ_PERCPU flag" */
+#line 1 "probe:wq_percpu"
+PROBE(wq_percpu)
+{
+	(void)WQ_PERCPU;
 }
 
 /* Linux 6.16: "treewide, timers: Rename from_timer() to timer_container_of()" */

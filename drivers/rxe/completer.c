@@ -468,7 +468,7 @@ bool rxe_completer_receive(struct rxe_qp *qp)
 	struct rxe_rxpkt pkt;
 	struct sk_buff *skb;
 
-	while (budget && (skb = skb_dequeue(&sq->rxq))) {
+	while (budget && (skb = rxe_rx_dequeue(qp->dev, &sq->rxq))) {
 		rxe_rx_iter_init(&it, skb);
 		while (rxe_rx_next(&it, &pkt)) {
 			if (rxe_qp_state(qp) == IB_QPS_ERR)

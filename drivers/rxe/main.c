@@ -26,9 +26,18 @@ static int __init rxe_module_init(void)
 	ret = rxe_ids_init();
 	if (ret)
 		return ret;
+	ret = rxe_task_module_init();
+	if (ret)
+		goto fail_task;
 	ret = rxe_link_init();
 	if (ret)
-		rxe_ids_exit();
+		goto fail_link;
+	return 0;
+
+fail_link:
+	rxe_task_module_exit();
+fail_task:
+	rxe_ids_exit();
 	return ret;
 }
 
@@ -44,6 +53,7 @@ static void __exit rxe_module_exit(void)
 {
 	rxe_link_exit();
 	rxe_net_exit();
+	rxe_task_module_exit();
 	/* RCU callbacks are code of this module */
 	rcu_barrier();
 	rxe_ids_exit();

@@ -454,7 +454,7 @@ static bool data_wants_ack(struct rxe_qp *qp, bool last, u32 prod)
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *after;
 
-	if (++sq->unacked >= RXE_ACK_EVERY || sq_outstanding(sq) + 1 >= sq->window.cur)
+	if (sq->unacked + 1 >= RXE_ACK_EVERY || sq_outstanding(sq) + 1 >= sq->window.cur)
 		return true;
 	if (!last)
 		return false;
@@ -497,8 +497,10 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	bool ackreq;
 	u8 opcode;
 
-	if (!sq_window_open(sq, 1))
+	if (!sq_window_open(sq, 1)) {
+		WRITE_ONCE(sq->bulk, wqe->length >= RXE_BULK_PAYLOAD);
 		return false;
+	}
 	opcode = opcode_for(write ? MSG_WRITE : MSG_SEND, first, last, imm, false);
 	op = opcode_info(opcode);
 	if (!packet_add(qp, burst, &pkt, op->hdr_len,
@@ -518,6 +520,7 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 		return false;
 	}
 	rxe_burst_close(burst, &pkt);
+	sq->unacked++;
 	if (ackreq) {
 		sq->unacked = 0;
 		if (!sq->rtt_start && sq->psn == sq->max_psn) {
@@ -582,6 +585,7 @@ bool rxe_requester_send(struct rxe_qp *qp)
 	if (sq->next == prod || sq->rnr_wait)
 		return false;
 	sq->starved = false;
+	WRITE_ONCE(sq->bulk, false);
 	rxe_burst_begin(&burst, &sq->flow);
 	while (budget && send_one(qp, &burst, prod))
 		budget--;

@@ -662,11 +662,13 @@ static bool receives(const struct rxe_qp *qp)
 }
 
 /* The next packet of the skb in hand, or of the next skb. */
-static bool next_packet(struct rxe_rq *rq, struct rxe_rxpkt *pkt)
+static bool next_packet(struct rxe_qp *qp, struct rxe_rxpkt *pkt)
 {
+	struct rxe_rq *rq = &qp->rq;
+
 	for (;;) {
 		if (!rq->iter.skb) {
-			struct sk_buff *skb = skb_dequeue(&rq->rxq);
+			struct sk_buff *skb = rxe_rx_dequeue(qp->dev, &rq->rxq);
 
 			if (!skb)
 				return false;
@@ -709,7 +711,7 @@ bool rxe_responder_task(struct rxe_qp *qp)
 				return false;
 			continue;
 		}
-		if (!next_packet(rq, &pkt))
+		if (!next_packet(qp, &pkt))
 			break;
 		request(qp, &pkt);
 		budget--;

@@ -5,7 +5,7 @@
  * Everything here comes from strangers.  A packet that leaves this file has a
  * known QP of the right namespace, comes from the address that the QP is
  * connected to, has all its headers and no more payload than any path MTU
- * allows, and its ICRC is right.  What
+ * allows.  Its ICRC is right when it leaves the queue (rxe_rx_dequeue).  What
  * the packet means for the QP is decided by its responder or completer.
  *
  * A queued skb carries a burst: packets of one QP, in order.  Its headers are
@@ -162,12 +162,68 @@ static bool rx_from_peer(const struct rxe_qp *qp, const struct sk_buff *skb)
 	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &flow->saddr.v6);
 }
 
+/**
+ * rxe_rx_dequeue - the next received skb whose ICRC is right
+ * @dev: counts those whose ICRC is not
+ * @queue: of one side of a QP
+ *
+ * The sum is the larger part of the work on a packet, so it is done where the
+ * packet is consumed, maybe on another CPU than the one that received it.
+ *
+ * Context: the task of that side.
+ * Return: the skb or NULL.
+ */
+struct sk_buff *rxe_rx_dequeue(struct rxe_dev *dev, struct sk_buff_head *queue)
+{
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(queue))) {
+		if (likely(rx_icrc_ok(skb)))
+			break;
+		rxe_count(dev, RXE_CNT_RX_ICRC_ERRORS);
+		kfree_skb(skb);
+	}
+	return skb;
+}
+
+/* Bytes of payload that come with a packet, or that it asks for. */
+static u32 rx_payload(const struct sk_buff *skb, const struct opcode_info *op)
+{
+	u32 at = sizeof(struct udphdr);
+	u8 buf[RETH_LEN];
+	const u8 *reth;
+
+	if (!(op->flags & OPF_REQUEST) || !(op->flags & OPF_READ))
+		return skb->len - at - op->hdr_len - ICRC_LEN;
+	reth = skb_header_pointer(skb, at + op->reth, RETH_LEN, buf);
+	return reth ? reth_len(reth) : 0;
+}
+
+/*
+ * Whether the work on an skb just queued is worth another CPU: bulk data in the
+ * middle of a message, or behind others that wait, and answers that let bulk
+ * data go.  Not if so much waits that there seems to be no CPU free.
+ */
+static bool rx_is_bulk(const struct rxe_qp *qp, const struct opcode_info *op,
+		       u32 payload, u32 waiting)
+{
+	if (waiting > RXE_BULK_WAITING || num_online_cpus() == 1)
+		return false;
+	if (op->flags & OPF_ACK)
+		return READ_ONCE(qp->sq.bulk) && waiting < 4;
+	if (payload > RXE_MAX_PAYLOAD)
+		return true;	/* a READ */
+	return payload >= RXE_BULK_PAYLOAD && (waiting > 1 || !(op->flags & OPF_END));
+}
+
 /* Queues the skb for the side of the QP that it concerns, and has it run. */
 static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		       const struct opcode_info *op)
 {
 	bool request = op->flags & OPF_REQUEST;
 	struct sk_buff_head *queue = request ? &qp->rq.rxq : &qp->sq.rxq;
+	struct rxe_task *task = request ? &qp->rq.task : &qp->sq.task;
+	u32 payload = rx_payload(skb, op);
 
 	if (unlikely(skb_queue_len(queue) >= RXE_RXQ_MAX)) {
 		rxe_count(qp->dev, RXE_CNT_RX_QUEUE_FULL);
@@ -181,7 +237,11 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	/* a route looked up for input must not outlive this call */
 	skb_dst_drop(skb);
 	skb_queue_tail(queue, skb);
-	rxe_task_run(request ? &qp->rq.task : &qp->sq.task);
+	/* the skb may be gone by now */
+	if (rx_is_bulk(qp, op, payload, skb_queue_len(queue)))
+		rxe_task_queue(task);
+	else
+		rxe_task_run(task);
 }
 
 static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
@@ -196,8 +256,6 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 		why = RXE_CNT_RX_MALFORMED;
 	} else if (!rx_pkey_ok(bth)) {
 		why = RXE_CNT_RX_BAD_PKEY;
-	} else if (!rx_icrc_ok(skb)) {
-		why = RXE_CNT_RX_ICRC_ERRORS;
 	} else {
 		rx_deliver(qp, skb, op);
 		return;

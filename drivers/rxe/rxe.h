@@ -87,6 +87,10 @@ enum {
 	RXE_RXQ_MAX		= 2048,
 	/* Packets after which a task gives way to others */
 	RXE_TASK_BUDGET		= 32,
+	/* Payload from which a packet is bulk data, worth another CPU */
+	RXE_BULK_PAYLOAD	= 512,
+	/* Bulk packets that may wait for that CPU */
+	RXE_BULK_WAITING	= 64,
 	/* WQEs copied or flushed before it does so */
 	RXE_WQE_BUDGET		= 128,
 	/* Payload of a packet at the largest path MTU */
@@ -184,6 +188,7 @@ void rxe_ring_forget(struct rxe_dev *dev, struct ib_ucontext *uctx);
  * @func: does what there is to do, at most a budget; true asks to be called again
  * @qp: argument
  * @bh: runs it in softirq
+ * @work: runs it on another CPU
  * @idle: completed when a task that was told to stop has stopped
  */
 struct rxe_task {
@@ -191,14 +196,18 @@ struct rxe_task {
 	bool			(*func)(struct rxe_qp *qp);
 	struct rxe_qp		*qp;
 	struct tasklet_struct	bh;
+	struct work_struct	work;
 	struct completion	idle;
 };
 
+int rxe_task_module_init(void);
+void rxe_task_module_exit(void);
 void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 		   bool (*func)(struct rxe_qp *qp));
 void rxe_task_exit(struct rxe_task *task);
 void rxe_task_run(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
+void rxe_task_queue(struct rxe_task *task);
 void rxe_task_stop(struct rxe_task *task);
 void rxe_task_start(struct rxe_task *task);
 
@@ -541,6 +550,7 @@ struct rxe_rx_iter {
 void rxe_rx_iter_init(struct rxe_rx_iter *it, struct sk_buff *skb);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
+struct sk_buff *rxe_rx_dequeue(struct rxe_dev *dev, struct sk_buff_head *queue);
 
 /* --- qp.c, requester.c, completer.c, responder.c ---------------------------- */
 
@@ -594,6 +604,7 @@ struct rxe_sq_read {
  * @rewound_psn: sending went back to here, once for each loss (@rewound)
  * @probing: after a timeout, until something is acknowledged: one packet at a time
  * @starved: there was no memory for a packet
+ * @bulk: full packets wait for the window; read by the receive path
  * @rnr_wait: the peer has asked for a pause
  * @rtt_start: when @rtt_psn was sent, in ns; 0: nothing is being timed
  * @progress_at: jiffies of the last acknowledged progress
@@ -629,6 +640,7 @@ struct rxe_sq {
 	bool			rewound;
 	bool			probing;
 	bool			starved;
+	bool			bulk;
 	bool			rnr_wait;
 	bool			drained;
 	u32			rtt_psn;

@@ -14,10 +14,11 @@
  *    OFF ◄──────────────────────────────── STOP
  *
  * Nobody waits for anybody, so nobody spins, except rxe_task_stop(), which
- * sleeps.  The function of a task always runs with bottom halves off: it is
- * never preempted in the middle, and per-CPU transmit memory needs no lock.
+ * sleeps.  The function of a task always runs with bottom halves off, so that
+ * per-CPU transmit memory needs no lock.
  */
 #include <linux/interrupt.h>
+#include <linux/workqueue.h>
 
 #include "rxe.h"
 
@@ -25,6 +26,10 @@ enum { STATE_IDLE, STATE_BUSY, STATE_AGAIN, STATE_STOP, STATE_OFF };
 
 /* Rounds that a process context spends in a task before softirq takes over */
 #define ROUNDS_PROCESS	64
+/* Rounds of a worker before it looks whether others want to work, too */
+#define ROUNDS_WORK	16
+
+static struct workqueue_struct *task_wq;
 
 static bool task_enter(struct rxe_task *task)
 {
@@ -75,43 +80,99 @@ static bool task_leave(struct rxe_task *task, bool heed)
 	return true;
 }
 
+/*
+ * Runs a task for at most some rounds.  What is left then goes to @rest, which
+ * brings it back later.
+ *
+ * After each round bottom halves run, while the task is still ours: what it has
+ * sent is on its way before another CPU can send behind it, and packets of one
+ * QP stay in order.  Preemption is off, because nobody else can run the task.
+ */
+static void task_rounds(struct rxe_task *task, int rounds, void (*rest)(struct rxe_task *task))
+{
+	bool more;
+
+	if (!task_enter(task))
+		return;
+	preempt_disable();
+	for (;;) {
+		local_bh_disable();
+		more = task->func(task->qp);
+		local_bh_enable();
+		if (!more && task_leave(task, true))
+			break;
+		if (!--rounds || need_resched()) {
+			task_leave(task, false);
+			rest(task);
+			break;
+		}
+	}
+	preempt_enable();
+}
+
+static void task_rest_bh(struct rxe_task *task)
+{
+	tasklet_schedule(&task->bh);
+}
+
+/* The CPU that shares the work with this one */
+static int partner_cpu(void)
+{
+	int cpu = raw_smp_processor_id() ^ 1;
+
+	return cpu < nr_cpu_ids && cpu_online(cpu) ? cpu : WORK_CPU_UNBOUND;
+}
+
+/**
+ * rxe_task_queue - have a task's work done by another CPU, if one is free
+ * @task: the task
+ *
+ * For bulk data, where the sender of a packet and its receiver each have enough
+ * to do: summing and copying.  When both are on one host, the one calls the
+ * other to the partner of its CPU, and is called back; left to the scheduler,
+ * both would be put on the CPU of the waker as soon as all CPUs have something
+ * to do.  The worker may be late all the same, so the caller falls back to
+ * rxe_task_run() when work piles up.
+ *
+ * Context: any.
+ */
+void rxe_task_queue(struct rxe_task *task)
+{
+	queue_work_on(partner_cpu(), task_wq, &task->work);
+}
+
+/* A process leaves the rest to a worker where it is. */
+static void task_rest_here(struct rxe_task *task)
+{
+	queue_work(task_wq, &task->work);
+}
+
 /**
  * rxe_task_run - do a task's work now, or have its current runner do it
  * @task: the task
  *
  * In softirq one round is done here and what is left goes to the next softirq
- * pass, so that received packets are not kept waiting.
+ * pass, so that received packets are not kept waiting; a process hands it to a
+ * worker when its time is up.
  *
  * Context: process or softirq; interrupts on.
  */
 void rxe_task_run(struct rxe_task *task)
 {
-	int rounds = in_softirq() ? 1 : ROUNDS_PROCESS;
-	bool more;
-
-	if (!task_enter(task))
-		return;
-	local_bh_disable();
-	for (;;) {
-		more = task->func(task->qp);
-		if (!more && task_leave(task, true))
-			break;
-		/* nobody else can run the task while we hold it: do not be preempted */
-		if (!--rounds || need_resched()) {
-			task_leave(task, false);
-			tasklet_schedule(&task->bh);
-			break;
-		}
-		/* let the other side, and the answers, get through */
-		local_bh_enable();
-		local_bh_disable();
-	}
-	local_bh_enable();
+	if (in_softirq())
+		task_rounds(task, 1, task_rest_bh);
+	else
+		task_rounds(task, ROUNDS_PROCESS, task_rest_here);
 }
 
 static void task_bh(struct tasklet_struct *t)
 {
 	rxe_task_run(container_of(t, struct rxe_task, bh));
+}
+
+static void task_work(struct work_struct *work)
+{
+	task_rounds(container_of(work, struct rxe_task, work), ROUNDS_WORK, task_rest_here);
 }
 
 /**
@@ -189,6 +250,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 	task->func = func;
 	task->qp = qp;
 	tasklet_setup(&task->bh, task_bh);
+	INIT_WORK(&task->work, task_work);
 	init_completion(&task->idle);
 }
 
@@ -204,4 +266,27 @@ void rxe_task_exit(struct rxe_task *task)
 {
 	rxe_task_stop(task);
 	tasklet_kill(&task->bh);
+	cancel_work_sync(&task->work);
+}
+
+/**
+ * rxe_task_module_init - before the first task
+ *
+ * Context: module init.
+ * Return: 0 or -ENOMEM.
+ */
+int rxe_task_module_init(void)
+{
+	task_wq = alloc_workqueue("rxe", WQ_PERCPU | WQ_HIGHPRI | WQ_CPU_INTENSIVE, 0);
+	return task_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rxe_task_module_exit - after the last task
+ *
+ * Context: module exit, or a failing module init.
+ */
+void rxe_task_module_exit(void)
+{
+	destroy_workqueue(task_wq);
 }
