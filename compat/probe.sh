@@ -139,6 +139,7 @@ if "$@" --version 2>/dev/null | grep -qi clang; then
 else
 	unlimited='-ftrack-macro-expansion=0 -fdiagnostics-color=never'
 	echo 'int rxe;' > "$tmp/try.c"
+	# shellcheck disable=SC2086 # options, or nothing
 	"$@" $quiet $unlimited "$tmp/try.c" > /dev/null 2>&1 ||
 		unlimited='-ftrack-macro-expansion=0'
 fi
@@ -147,6 +148,7 @@ compile()	# FILE: errors to $tmp/log; the compiler's exit status
 {
 	file=$1
 	shift
+	# shellcheck disable=SC2086 # options, or nothing
 	"$@" $quiet $unlimited $defines "$file" > "$tmp/log" 2>&1
 }
 
