@@ -12,10 +12,11 @@ check setup setup || return
 
 for op in write read send; do
 	check "$op-bw-all-sizes" perftest ib_${op}_bw -a -n 5 -m 4096
-	check "$op-bw-bidirectional" perftest ib_${op}_bw -a -n 5 -b -m 1024
+	check "$op-bw-bidirectional" perftest ib_${op}_bw -b -s 65536 -n 100 -m 1024
 	check "$op-bw-16-qps" perftest ib_${op}_bw -q 16 -s 65536 -n 50
 	check "$op-lat-all-sizes" perftest ib_${op}_lat -a -n 5
 done
+check write-bw-bidirectional-all-sizes perftest ib_write_bw -b -a -n 5
 check write-bw-16-qps-all-sizes perftest ib_write_bw -q 16 -a -n 5 -m 4096
 check write-bw-16-qps-bidirectional perftest ib_write_bw -q 16 -b -s 4096 -n 100
 check send-bw-events perftest ib_send_bw -e -s 4096 -n 500
