@@ -81,12 +81,28 @@ static bool task_leave(struct rxe_task *task, bool heed)
 }
 
 /*
+ * Nobody else can run a task that is held, so its holder is not preempted; where
+ * bottom halves may be preempted, that cannot be had.
+ */
+static void task_hold(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+}
+
+static void task_release(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+}
+
+/*
  * Runs a task for at most some rounds.  What is left then goes to @rest, which
  * brings it back later.
  *
  * After each round bottom halves run, while the task is still ours: what it has
  * sent is on its way before another CPU can send behind it, and packets of one
- * QP stay in order.  Preemption is off, because nobody else can run the task.
+ * QP stay in order.
  */
 static void task_rounds(struct rxe_task *task, int rounds, void (*rest)(struct rxe_task *task))
 {
@@ -94,7 +110,7 @@ static void task_rounds(struct rxe_task *task, int rounds, void (*rest)(struct r
 
 	if (!task_enter(task))
 		return;
-	preempt_disable();
+	task_hold();
 	for (;;) {
 		local_bh_disable();
 		more = task->func(task->qp);
@@ -107,7 +123,7 @@ static void task_rounds(struct rxe_task *task, int rounds, void (*rest)(struct r
 			break;
 		}
 	}
-	preempt_enable();
+	task_release();
 }
 
 static void task_rest_bh(struct rxe_task *task)
