@@ -25,7 +25,11 @@ suite() {
 	local name=$1 log=$RESULTS/${1//\//-}.log status counts
 
 	shift
-	"$@" 2>&1 </dev/null | tee "$log" |
+	# a suite that is a function of the caller's counts from zero, too
+	{
+		PASSED=0 FAILED=0 SKIPPED=0
+		"$@"
+	} 2>&1 </dev/null | tee "$log" |
 		grep --line-buffered -avE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 	status=${PIPESTATUS[0]}
 	counts=$(grep -aE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
