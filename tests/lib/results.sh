@@ -19,17 +19,19 @@ passed() { PASSED=$((PASSED + 1)); say "ok $*"; }
 failed() { FAILED=$((FAILED + 1)); say "not ok $*"; }
 skipped() { SKIPPED=$((SKIPPED + 1)); say "skip $*"; }
 
+# from_zero COMMAND...: a suite that is a function of its caller counts anew
+from_zero() {
+	PASSED=0 FAILED=0 SKIPPED=0
+	"$@"
+}
+
 # suite NAME COMMAND...: run it, show its output but not its last line, keep
 # all in results/NAME.log, and add its counts to ours.
 suite() {
 	local name=$1 log=$RESULTS/${1//\//-}.log status counts
 
 	shift
-	# a suite that is a function of the caller's counts from zero, too
-	{
-		PASSED=0 FAILED=0 SKIPPED=0
-		"$@"
-	} 2>&1 </dev/null | tee "$log" |
+	from_zero "$@" 2>&1 </dev/null | tee "$log" |
 		grep --line-buffered -avE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 	status=${PIPESTATUS[0]}
 	counts=$(grep -aE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
