@@ -11,6 +11,7 @@
  * read attributes without a lock.  Errors only ever move a QP to ERR.
  */
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -254,6 +255,7 @@ int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 		return -ENOMEM;
 	qp->dev = dev;
 	qp->is_user = !!udata;
+	qp->owner = current->mm;
 	qp->state = IB_QPS_RESET;
 	qp->scq = to_rxe_cq(init->send_cq);
 	qp->rcq = to_rxe_cq(init->recv_cq);
@@ -284,6 +286,25 @@ fail:
 	return err;
 }
 
+/*
+ * The device is taken away from a process that may be polling: tell it with what
+ * it waits for.  Its rings stay mapped, so it finds the completions.  Bounded,
+ * because the process may go on posting.
+ */
+static void qp_flush_orphan(struct rxe_qp *qp)
+{
+	u32 passes = max(qp->sq.mask, qp->rq.ring.mask) / RXE_WQE_BUDGET + 2;
+	bool more = true;
+
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	while (more && passes--) {
+		local_bh_disable();
+		more = rxe_completer_flush(qp);
+		more |= rxe_responder_flush(qp);
+		local_bh_enable();
+	}
+}
+
 /**
  * rxe_qp_destroy - the destroy_qp verb (11.2.4.4)
  * @ibqp: the QP
@@ -303,6 +324,8 @@ int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_id_free(&rxe_qp_ids, qp->id);
 	rxe_task_stop(&qp->sq.task);
 	rxe_task_stop(&qp->rq.task);
+	if (qp->is_user && qp->owner != current->mm)
+		qp_flush_orphan(qp);
 	timer_delete_sync(&qp->sq.timer);
 	hrtimer_cancel(&qp->sq.rnr_timer);
 	timer_delete_sync(&qp->rq.timer);

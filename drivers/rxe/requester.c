@@ -564,6 +564,20 @@ static bool sq_must_ask(struct rxe_qp *qp)
 	       !sq->starved && !rxe_flow_busy(&qp->sq.flow);
 }
 
+/*
+ * Bulk data is not sent from softirq: the packets would stay behind on this CPU
+ * while another may go on sending, and arrive out of order.  If the worker is
+ * late, it is sent all the same.
+ */
+static bool sq_left_to_worker(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	return in_serving_softirq() && num_online_cpus() > 1 &&
+	       rxe_sq_slot(sq, sq->next)->length >= RXE_BULK_PAYLOAD &&
+	       sq_window_open(sq, 1) && rxe_task_queue(&sq->task);
+}
+
 /**
  * rxe_requester_send - send what may be sent, at most a budget
  * @qp: QP in a state that sends
@@ -582,7 +596,7 @@ bool rxe_requester_send(struct rxe_qp *qp)
 
 	/* pairs with the release in post_kernel(): the slots are complete */
 	prod = smp_load_acquire(&sq->prod);
-	if (sq->next == prod || sq->rnr_wait)
+	if (sq->next == prod || sq->rnr_wait || sq_left_to_worker(qp))
 		return false;
 	sq->starved = false;
 	WRITE_ONCE(sq->bulk, false);

@@ -150,12 +150,18 @@ static void wqe_fail(struct rxe_qp *qp, u8 status)
 		rxe_qp_error(qp);
 }
 
-/*
- * Flushes what was posted when the flush began, a budget at a time; what user
- * space posts meanwhile, without telling us, is left to the timer.  So it ends,
- * however fast the ring is filled.  True: there is more to do.
+/**
+ * rxe_responder_flush - complete receives with a flush error, at most a budget
+ * @qp: QP in the error state
+ *
+ * Flushes what was posted when the flush began; what user space posts
+ * meanwhile, without telling us, is left to the timer.  So it ends, however fast
+ * the ring is filled.
+ *
+ * Context: rq.task, or when it has been stopped.
+ * Return: true if there is more to do.
  */
-static bool flush_receives(struct rxe_qp *qp)
+bool rxe_responder_flush(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 budget = RXE_WQE_BUDGET;
@@ -718,7 +724,7 @@ bool rxe_responder_task(struct rxe_qp *qp)
 	}
 	if (!receives(qp)) {
 		drop_packets(rq);
-		return rxe_qp_state(qp) == IB_QPS_ERR && flush_receives(qp);
+		return rxe_qp_state(qp) == IB_QPS_ERR && rxe_responder_flush(qp);
 	}
 	answer_pending(qp);
 	return !budget;

@@ -207,7 +207,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 void rxe_task_exit(struct rxe_task *task);
 void rxe_task_run(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
-void rxe_task_queue(struct rxe_task *task);
+bool rxe_task_queue(struct rxe_task *task);
 void rxe_task_stop(struct rxe_task *task);
 void rxe_task_start(struct rxe_task *task);
 
@@ -736,6 +736,7 @@ struct rxe_rq {
  * @mutex: one modify at a time
  * @lock: @state, @attr
  * @state: verbs state as data paths see it (READ_ONCE)
+ * @owner: address space of the process that made it; only ever compared
  * @pmtu: payload bytes of a full packet
  */
 struct rxe_qp {
@@ -747,6 +748,7 @@ struct rxe_qp {
 	enum ib_qp_state	state;
 	bool			sq_draining;
 	bool			is_user;
+	const struct mm_struct	*owner;
 	struct ib_qp_attr	attr;
 	struct ib_qp_cap	cap;
 	u32			pmtu;
@@ -799,6 +801,7 @@ enum hrtimer_restart rxe_completer_rnr_timeout(struct hrtimer *t);
 int rxe_responder_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
 bool rxe_responder_task(struct rxe_qp *qp);
+bool rxe_responder_flush(struct rxe_qp *qp);
 void rxe_responder_timeout(struct timer_list *t);
 
 /* --- pd.c, ah.c, cq.c, mr.c: verbs ------------------------------------------ */

@@ -151,10 +151,11 @@ static int partner_cpu(void)
  * rxe_task_run() when work piles up.
  *
  * Context: any.
+ * Return: false if it was queued before and no worker has come yet.
  */
-void rxe_task_queue(struct rxe_task *task)
+bool rxe_task_queue(struct rxe_task *task)
 {
-	queue_work_on(partner_cpu(), task_wq, &task->work);
+	return queue_work_on(partner_cpu(), task_wq, &task->work);
 }
 
 /* A process leaves the rest to a worker where it is. */
