@@ -33,11 +33,13 @@
  */
 
 #include <linux/crc32.h>
+#include <linux/highmem.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
+#include <net/ip6_fib.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/ib_umem.h>
@@ -67,18 +69,6 @@
 #error "It is configured without CONFIG_NET_UDP_TUNNEL."
 #endif
 
-/*
- * Linux 5.15: "RDMA: Globally allocate and release QP memory". Older cores need
- * trampolines that are not written yet.
- * Require: core_allocates_qp Its RDMA core is older than that of Linux 5.15.
- */
-#line 1 "require:core_allocates_qp"
-PROBE(core_allocates_qp)
-{
-	if (sizeof(((struct ib_device_ops *)NULL)->size_ib_qp) == 0)
-		return;
-}
-
 /* --- the engine's own controls ------------------------------------------ */
 
 #line 1 "probe:must_pass"
@@ -96,13 +86,6 @@ PROBE(must_fail)
 }
 
 /* --- rdma/ib_verbs.h: struct ib_device_ops ------------------------------- */
-
-/* Linux 7.0: "IB/core: Add query_port_speed verb" */
-#line 1 "probe:ib_ops_query_port_speed"
-PROBE(ib_ops_query_port_speed)
-{
-	MEMBER(struct ib_device_ops, query_port_speed);
-}
 
 /* Linux 7.1: create_user_cq split from create_cq, which now serves the kernel only */
 #line 1 "probe:ib_ops_create_user_cq"
@@ -138,15 +121,6 @@ PROBE(ib_ops_reg_user_mr_dmah)
 						struct ib_dmah *, struct ib_udata *));
 }
 
-/* Linux 7.2: uverbs_robust_udata, a promise to check every udata */
-#line 1 "probe:ib_ops_uverbs_robust_udata"
-PROBE(ib_ops_uverbs_robust_udata)
-{
-	struct ib_device_ops ops;
-
-	ops.uverbs_robust_udata = 1;
-}
-
 /* Linux 6.14: "RDMA/core: Support link status events dispatching" */
 #line 1 "probe:ib_ops_report_port_event"
 PROBE(ib_ops_report_port_event)
@@ -154,14 +128,60 @@ PROBE(ib_ops_report_port_event)
 	MEMBER(struct ib_device_ops, report_port_event);
 }
 
-/* Linux 6.5: fill_res_srq_entry and fill_res_srq_entry_raw added */
-#line 1 "probe:ib_ops_fill_res_srq_entry"
-PROBE(ib_ops_fill_res_srq_entry)
+/* Linux 5.11: create_user_ah split from create_ah, which now serves the kernel only */
+#line 1 "probe:ib_ops_create_user_ah"
+PROBE(ib_ops_create_user_ah)
 {
-	MEMBER(struct ib_device_ops, fill_res_srq_entry);
+	MEMBER(struct ib_device_ops, create_user_ah);
+}
+
+/* Linux 5.13: "RDMA: Support more than 255 rdma ports" */
+#line 1 "probe:ib_ops_port_u32"
+PROBE(ib_ops_port_u32)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.query_pkey, int (*)(struct ib_device *, u32, u16, u16 *));
+}
+
+/* Linux 5.14: "RDMA: Split the alloc_hw_stats() ops to port and device variants" */
+#line 1 "probe:ib_ops_alloc_hw_port_stats"
+PROBE(ib_ops_alloc_hw_port_stats)
+{
+	MEMBER(struct ib_device_ops, alloc_hw_port_stats);
+}
+
+/* Linux 5.15: "RDMA: Globally allocate and release QP memory" */
+#line 1 "probe:ib_ops_size_ib_qp"
+PROBE(ib_ops_size_ib_qp)
+{
+	MEMBER(struct ib_device_ops, size_ib_qp);
 }
 
 /* --- rdma/ib_verbs.h: the rest ------------------------------------------- */
+
+/* Linux 5.19: "RDMA: Split kernel-only global device caps from uverbs device caps" */
+#line 1 "probe:ib_device_attr_kernel_cap_flags"
+PROBE(ib_device_attr_kernel_cap_flags)
+{
+	MEMBER(struct ib_device_attr, kernel_cap_flags);
+}
+
+/* Linux 5.11: "RDMA: Check attr_mask during modify_qp" */
+#line 1 "probe:ib_qp_attr_standard_bits"
+PROBE(ib_qp_attr_standard_bits)
+{
+	int bits = IB_QP_ATTR_STANDARD_BITS;
+
+	(void)bits;
+}
+
+/* Linux 5.16: "RDMA/counter: Add a descriptor in struct rdma_hw_stats" */
+#line 1 "probe:rdma_stat_desc"
+PROBE(rdma_stat_desc)
+{
+	MEMBER(struct rdma_stat_desc, name);
+}
 
 /* Linux 6.17: "RDMA/core: Extend RDMA device registration to be net namespace aware" */
 #line 1 "probe:ib_alloc_device_with_net"
@@ -177,6 +197,13 @@ PROBE(ib_get_curr_port_state)
 }
 
 /* --- rdma/uverbs_ioctl.h -------------------------------------------------- */
+
+/* Linux 6.1: rdma_udata_to_uverbs_attr_bundle() is there, 5.10 has not got it */
+#line 1 "probe:rdma_udata_to_uverbs_attr_bundle"
+PROBE(rdma_udata_to_uverbs_attr_bundle)
+{
+	DECLARED(rdma_udata_to_uverbs_attr_bundle);
+}
 
 /* Linux 7.1: "RDMA: Add ib_copy_validate_udata_in()" */
 #line 1 "probe:ib_copy_validate_udata_in"
@@ -220,6 +247,13 @@ PROBE(ib_umem_get_va)
 	DECLARED(ib_umem_get_va);
 }
 
+/* Linux 5.15: "RDMA: Use the sg_table directly and remove the opencoded version from umem" */
+#line 1 "probe:ib_umem_sgt_append"
+PROBE(ib_umem_sgt_append)
+{
+	MEMBER(struct ib_umem, sgt_append);
+}
+
 /* --- net ------------------------------------------------------------------ */
 
 /* Linux 7.2: "udp_tunnel: Pass struct sock to setup_udp_tunnel_sock()." */
@@ -237,7 +271,36 @@ PROBE(udp_tunnel_sock_release_sk)
 	SAME(&udp_tunnel_sock_release, void (*)(struct sock *));
 }
 
+/* Linux 6.10: "ipv6: introduce dst_rt6_info() helper" */
+#line 1 "probe:dst_rt6_info"
+#ifndef dst_rt6_info
+#error "no"
+#endif
+
 /* --- linux ---------------------------------------------------------------- */
+
+/* Linux 5.17: "net: add net device refcount tracker infrastructure" */
+#line 1 "probe:netdevice_tracker"
+PROBE(netdevice_tracker)
+{
+	netdevice_tracker *tracker = NULL;
+
+	(void)tracker;
+}
+
+/* Linux 6.0: "net: rename reference+tracking helpers" */
+#line 1 "probe:netdev_hold"
+PROBE(netdev_hold)
+{
+	DECLARED(netdev_hold);
+}
+
+/* Linux 5.11: "mm/highmem: Provide kmap_local*" */
+#line 1 "probe:kmap_local_page"
+PROBE(kmap_local_page)
+{
+	DECLARED(kmap_local_page);
+}
 
 /* Linux 6.14: "lib/crc32: expose whether the lib is really optimized at runtime" */
 #line 1 "probe:crc32_optimizations"

@@ -9,6 +9,11 @@
 
 #include_next <rdma/uverbs_ioctl.h>
 
+#if !RXE_HAVE_RDMA_UDATA_TO_UVERBS_ATTR_BUNDLE
+#define rdma_udata_to_uverbs_attr_bundle(udata) \
+	container_of(udata, struct uverbs_attr_bundle, driver_udata)
+#endif
+
 int rxe_compat_udata_in(struct ib_udata *udata, void *req, size_t size, size_t least);
 int rxe_compat_udata_out(struct ib_udata *udata, const void *resp, size_t size);
 
