@@ -19,7 +19,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#if RXE_COMPAT_IB_OPS
+#if RXE_COMPAT_IB_OPS && RXE_HAVE_IB_DEVICE_OPS
 
 static const struct rxe_compat_ib_device_ops *newest;
 
@@ -189,41 +189,6 @@ static int destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
 }
 
 #endif /* !RXE_HAVE_IB_OPS_SIZE_IB_QP */
-
-/* --- counters ---------------------------------------------------------------- */
-
-#if !RXE_HAVE_RDMA_STAT_DESC
-
-/**
- * rxe_compat_rdma_alloc_hw_stats_struct() - counters without descriptors
- * @descs: one for each counter
- * @count: how many
- * @lifespan: milliseconds for which values are good
- *
- * Context: process context.
- * Return: what the core gives back with kfree(), names included; NULL for no memory.
- */
-struct rdma_hw_stats *
-rxe_compat_rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs, int count,
-				      unsigned long lifespan)
-{
-	struct rdma_hw_stats *stats;
-	const char **names;
-	int i;
-
-	stats = kzalloc(sizeof(*stats) + count * (sizeof(u64) + sizeof(*names)), GFP_KERNEL);
-	if (!stats)
-		return NULL;
-	names = (const char **)&stats->value[count];
-	for (i = 0; i < count; i++)
-		names[i] = descs[i].name;
-	stats->names = names;
-	stats->num_counters = count;
-	stats->lifespan = msecs_to_jiffies(lifespan);
-	return stats;
-}
-
-#endif /* !RXE_HAVE_RDMA_STAT_DESC */
 
 /* --- completion queues ------------------------------------------------------ */
 
@@ -440,4 +405,4 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	mutex_unlock(&lock);
 }
 
-#endif /* RXE_COMPAT_IB_OPS */
+#endif /* RXE_COMPAT_IB_OPS && RXE_HAVE_IB_DEVICE_OPS */

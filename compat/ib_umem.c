@@ -21,9 +21,8 @@
  * Context: process context, sleeps.
  * Return: to be given back with rxe_compat_ib_umem_release(), or an ERR_PTR.
  */
-struct rxe_compat_ib_umem *rxe_compat_ib_umem_get(struct ib_device *device,
-						   unsigned long addr, size_t size,
-						   int access)
+struct rxe_compat_ib_umem *
+rxe_compat_ib_umem_get(struct ib_device *device, unsigned long addr, size_t size, int access)
 {
 	struct rxe_compat_ib_umem *umem;
 	struct sg_table *sgt;
@@ -32,7 +31,11 @@ struct rxe_compat_ib_umem *rxe_compat_ib_umem_get(struct ib_device *device,
 	umem = kzalloc(sizeof(*umem), GFP_KERNEL);
 	if (!umem)
 		return ERR_PTR(-ENOMEM);
+#if RXE_HAVE_IB_UMEM_GET_DEVICE
 	umem->kernel = ib_umem_get(device, addr, size, access);
+#else
+	umem->kernel = ib_umem_get(rxe_compat_ib_umem_context(), addr, size, access, 0);
+#endif
 	if (IS_ERR(umem->kernel)) {
 		err = PTR_ERR(umem->kernel);
 		kfree(umem);
@@ -42,7 +45,11 @@ struct rxe_compat_ib_umem *rxe_compat_ib_umem_get(struct ib_device *device,
 	sgt = &umem->sgt_append.sgt;
 	sgt->sgl = umem->kernel->sg_head.sgl;
 	sgt->nents = umem->kernel->nmap;
+#if RXE_HAVE_IB_UMEM_SG_NENTS
 	sgt->orig_nents = umem->kernel->sg_nents;
+#else
+	sgt->orig_nents = umem->kernel->npages;	/* a page each */
+#endif
 	return umem;
 }
 

@@ -9,8 +9,8 @@
 #include_next <linux/highmem.h>
 
 #if !RXE_HAVE_KMAP_LOCAL_PAGE
-#define kmap_local_page(page)	kmap_atomic(page)
-#define kunmap_local(addr)	kunmap_atomic(addr)
+#define kmap_local_page	kmap_atomic
+#define kunmap_local	kunmap_atomic
 #endif
 
 #endif /* RXE_COMPAT_LINUX_HIGHMEM_H */

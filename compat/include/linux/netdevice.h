@@ -6,25 +6,14 @@
 #include_next <linux/netdevice.h>
 
 #if !RXE_HAVE_NETDEVICE_TRACKER
-typedef struct { } netdevice_tracker;
+struct rxe_compat_netdevice_tracker { };
+#define netdevice_tracker struct rxe_compat_netdevice_tracker
 #endif
 
 #if !RXE_HAVE_NETDEV_HOLD
 
-static inline void rxe_compat_netdev_hold(struct net_device *dev,
-					  netdevice_tracker *tracker, gfp_t gfp)
-{
-	dev_hold(dev);
-}
-
-static inline void rxe_compat_netdev_put(struct net_device *dev,
-					 netdevice_tracker *tracker)
-{
-	dev_put(dev);
-}
-
-#define netdev_hold	rxe_compat_netdev_hold
-#define netdev_put	rxe_compat_netdev_put
+#define netdev_hold(dev, tracker, gfp)	((void)(tracker), (void)(gfp), dev_hold(dev))
+#define netdev_put(dev, tracker)	((void)(tracker), dev_put(dev))
 
 #endif /* !RXE_HAVE_NETDEV_HOLD */
 

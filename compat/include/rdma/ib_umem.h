@@ -8,6 +8,7 @@
 #if !RXE_HAVE_IB_UMEM_SGT_APPEND
 
 #include <linux/scatterlist.h>
+#include <rdma/ib_verbs.h>
 
 /*
  * The driver looks at the list of pages, which had another name and was not always
@@ -22,9 +23,12 @@ struct rxe_compat_ib_umem {
 	struct rxe_compat_sg_append	sgt_append;
 };
 
-struct rxe_compat_ib_umem *rxe_compat_ib_umem_get(struct ib_device *device,
-						   unsigned long addr, size_t size,
-						   int access);
+#if !RXE_HAVE_IB_UMEM_GET_DEVICE
+struct ib_ucontext *rxe_compat_ib_umem_context(void);
+#endif
+
+struct rxe_compat_ib_umem *
+rxe_compat_ib_umem_get(struct ib_device *device, unsigned long addr, size_t size, int access);
 void rxe_compat_ib_umem_release(struct rxe_compat_ib_umem *umem);
 
 #ifndef RXE_COMPAT_KERNEL_IB_UMEM

@@ -10,6 +10,10 @@
 
 #include_next <rdma/ib_verbs.h>
 
+#if !RXE_HAVE_IB_DEVICE_OPS
+#include <rdma/rxe_compat_verbs.h>
+#endif
+
 /*
  * What a device can do. The members that the driver fills, for kernels whose own
  * structure lacks some of them; ib_ops.c copies the others' counterparts.
@@ -67,11 +71,17 @@ enum {
 #define rxe_compat_ib_device_attr ib_device_attr
 #endif /* !RXE_HAVE_IB_DEVICE_ATTR_KERNEL_CAP_FLAGS */
 
+#if RXE_HAVE_IB_DEVICE_OPS
+#define rxe_compat_ib_port_attr	ib_port_attr
+#define rxe_compat_ib_qp_attr	ib_qp_attr
+#endif
+
 #if !RXE_HAVE_IB_OPS_CREATE_USER_CQ || !RXE_HAVE_IB_OPS_CREATE_CQ_ATTRS || \
 	!RXE_HAVE_IB_OPS_RESIZE_USER_CQ || !RXE_HAVE_IB_OPS_REG_USER_MR_DMAH || \
 	!RXE_HAVE_IB_OPS_REPORT_PORT_EVENT || !RXE_HAVE_IB_OPS_CREATE_USER_AH || \
 	!RXE_HAVE_IB_OPS_ALLOC_HW_PORT_STATS || !RXE_HAVE_IB_OPS_PORT_U32 || \
-	!RXE_HAVE_IB_OPS_SIZE_IB_QP || !RXE_HAVE_IB_DEVICE_ATTR_KERNEL_CAP_FLAGS
+	!RXE_HAVE_IB_OPS_SIZE_IB_QP || !RXE_HAVE_IB_DEVICE_ATTR_KERNEL_CAP_FLAGS || \
+	!RXE_HAVE_IB_DEVICE_OPS
 #define RXE_COMPAT_IB_OPS 1
 #else
 #define RXE_COMPAT_IB_OPS 0
@@ -80,6 +90,8 @@ enum {
 #if RXE_COMPAT_IB_OPS
 
 struct ib_dmah;
+struct rdma_hw_stats;
+struct uverbs_attr_bundle;
 
 /*
  * struct ib_device_ops of Linux 7.3, as far as the driver fills it. Add a member
@@ -103,7 +115,8 @@ struct rxe_compat_ib_device_ops {
 	int (*modify_device)(struct ib_device *device, int mask,
 			     struct ib_device_modify *modify);
 	void (*get_dev_fw_str)(struct ib_device *device, char *str);
-	int (*query_port)(struct ib_device *device, u32 port, struct ib_port_attr *attr);
+	int (*query_port)(struct ib_device *device, u32 port,
+			  struct rxe_compat_ib_port_attr *attr);
 	int (*get_port_immutable)(struct ib_device *device, u32 port,
 				  struct ib_port_immutable *immutable);
 	enum rdma_link_layer (*get_link_layer)(struct ib_device *device, u32 port);
@@ -123,9 +136,9 @@ struct rxe_compat_ib_device_ops {
 	int (*destroy_ah)(struct ib_ah *ah, u32 flags);
 	int (*create_qp)(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 			 struct ib_udata *udata);
-	int (*modify_qp)(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+	int (*modify_qp)(struct ib_qp *qp, struct rxe_compat_ib_qp_attr *attr, int mask,
 			 struct ib_udata *udata);
-	int (*query_qp)(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+	int (*query_qp)(struct ib_qp *qp, struct rxe_compat_ib_qp_attr *attr, int mask,
 			struct ib_qp_init_attr *init_attr);
 	int (*destroy_qp)(struct ib_qp *qp, struct ib_udata *udata);
 	int (*create_cq)(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
@@ -168,7 +181,7 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
  * Loses: the device starts in the initial namespace, where exclusive mode hides
  * it from others until "rdma dev set NAME netns" moves it.
  */
-#if !RXE_HAVE_IB_ALLOC_DEVICE_WITH_NET
+#if !RXE_HAVE_IB_ALLOC_DEVICE_WITH_NET && RXE_HAVE_IB_DEVICE_OPS
 #define ib_alloc_device_with_net(type, member, net) \
 	((void)(net), ib_alloc_device(type, member))
 #endif
@@ -197,14 +210,15 @@ struct rdma_stat_desc {
 	const char *name;
 };
 
-struct rdma_hw_stats *rxe_compat_rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs,
-							     int count, unsigned long lifespan);
+struct rdma_hw_stats *
+rxe_compat_rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs, int count,
+				      unsigned long lifespan);
 #define rdma_alloc_hw_stats_struct rxe_compat_rdma_alloc_hw_stats_struct
 
 #endif /* !RXE_HAVE_RDMA_STAT_DESC */
 
 /* Where compat has set something up, it ends with the last device (module.c). */
-#if !RXE_HAVE_CRC32_OPTIMIZATIONS
+#if !RXE_HAVE_CRC32_OPTIMIZATIONS || !RXE_HAVE_IB_DEVICE_OPS
 
 void rxe_compat_ib_unregister_driver(enum rdma_driver_id id);
 
@@ -212,6 +226,6 @@ void rxe_compat_ib_unregister_driver(enum rdma_driver_id id);
 #define ib_unregister_driver rxe_compat_ib_unregister_driver
 #endif
 
-#endif /* !RXE_HAVE_CRC32_OPTIMIZATIONS */
+#endif
 
 #endif /* RXE_COMPAT_RDMA_IB_VERBS_H */
