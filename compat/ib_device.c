@@ -49,6 +49,7 @@
  * @done: completed when it is gone, if somebody waits; devices_lock
  * @work: removal
  * @gid_attrs: directory of the port
+ * @objects: that users have made, of each kind
  */
 struct record {
 	struct list_head	list;
@@ -61,6 +62,7 @@ struct record {
 	struct completion	*done;
 	struct work_struct	work;
 	struct kobject		*gid_attrs;
+	atomic_t		objects[RXE_COMPAT_OBJECTS];
 };
 
 static LIST_HEAD(device_list);
@@ -557,6 +559,21 @@ int rxe_compat_ib_device_each(u32 after,
 		ib_device_put(found->device);
 	} while (!ret);
 	return ret;
+}
+
+/**
+ * rxe_compat_ib_device_objects() - count objects
+ * @device: device
+ * @kind: of objects
+ * @change: 1: one was made; -1: one was destroyed; 0: none
+ *
+ * Context: any.
+ * Return: how many there are now.
+ */
+int rxe_compat_ib_device_objects(struct ib_device *device, enum rxe_compat_object kind,
+				 int change)
+{
+	return atomic_add_return(change, &to_record(device)->objects[kind]);
 }
 
 /* --- the rest ---------------------------------------------------------------------------- */

@@ -49,6 +49,16 @@ static struct ib_udata *user_data(struct uverbs_attr_bundle *bundle,
 	return &bundle->driver_udata;
 }
 
+static void made(struct ib_device *device, enum rxe_compat_object kind)
+{
+	rxe_compat_ib_device_objects(device, kind, 1);
+}
+
+static void gone(struct ib_device *device, enum rxe_compat_object kind)
+{
+	rxe_compat_ib_device_objects(device, kind, -1);
+}
+
 static struct ib_ucontext *pd_context(const struct ib_pd *pd)
 {
 	return pd->uobject ? pd->uobject->context : NULL;
@@ -201,11 +211,13 @@ static struct ib_ucontext *alloc_ucontext(struct ib_device *device, struct ib_ud
 		kfree(context);
 		return ERR_PTR(err);
 	}
+	made(device, RXE_COMPAT_CTX);
 	return context;
 }
 
 static int dealloc_ucontext(struct ib_ucontext *context)
 {
+	gone(context->device, RXE_COMPAT_CTX);
 	newest->dealloc_ucontext(context);
 	kfree(context);
 	return 0;
@@ -227,6 +239,7 @@ static struct ib_pd *alloc_pd(struct ib_device *device, struct ib_ucontext *cont
 		kfree(pd);
 		return ERR_PTR(err);
 	}
+	made(device, RXE_COMPAT_PD);
 	return pd;
 }
 
@@ -235,9 +248,11 @@ static int dealloc_pd(struct ib_pd *pd)
 	int err;
 
 	err = newest->dealloc_pd(pd, NULL);
-	if (!err)
-		kfree(pd);
-	return err;
+	if (err)
+		return err;
+	gone(pd->device, RXE_COMPAT_PD);
+	kfree(pd);
+	return 0;
 }
 
 /* --- addresses ---------------------------------------------------------------------- */
@@ -407,6 +422,7 @@ static struct ib_cq *create_cq(struct ib_device *device, const struct ib_cq_init
 		kfree(cq);
 		return ERR_PTR(err);
 	}
+	made(device, RXE_COMPAT_CQ);
 	return cq;
 }
 
@@ -427,9 +443,11 @@ static int destroy_cq(struct ib_cq *cq)
 	int err;
 
 	err = newest->destroy_cq(cq, NULL);
-	if (!err)
-		kfree(cq);
-	return err;
+	if (err)
+		return err;
+	gone(cq->device, RXE_COMPAT_CQ);
+	kfree(cq);
+	return 0;
 }
 
 /* --- queue pairs ------------------------------------------------------------------------ */
@@ -461,6 +479,7 @@ static struct ib_qp *create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr,
 		kfree(qp);
 		return ERR_PTR(err);
 	}
+	made(pd->device, RXE_COMPAT_QP);
 	return qp;
 }
 
@@ -469,9 +488,11 @@ static int destroy_qp(struct ib_qp *qp)
 	int err;
 
 	err = newest->destroy_qp(qp, NULL);
-	if (!err)
-		kfree(qp);
-	return err;
+	if (err)
+		return err;
+	gone(qp->device, RXE_COMPAT_QP);
+	kfree(qp);
+	return 0;
 }
 
 static int modify_qp(struct ib_qp *qp, struct ib_qp_attr *from, int mask,
@@ -645,12 +666,29 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 vi
 	spin_lock(&pinnings_lock);
 	list_del(&pinning.list);
 	spin_unlock(&pinnings_lock);
+	if (!IS_ERR(mr))
+		made(pd->device, RXE_COMPAT_MR);
+	return mr;
+}
+
+static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct ib_mr *mr = newest->get_dma_mr(pd, access);
+
+	if (!IS_ERR(mr))
+		made(pd->device, RXE_COMPAT_MR);
 	return mr;
 }
 
 static int dereg_mr(struct ib_mr *mr)
 {
-	return newest->dereg_mr(mr, NULL);
+	struct ib_device *device = mr->device;
+	int err;
+
+	err = newest->dereg_mr(mr, NULL);
+	if (!err)
+		gone(device, RXE_COMPAT_MR);
+	return err;
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
@@ -720,7 +758,7 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	device->destroy_qp = destroy_qp;
 	device->post_send = post_send;
 	device->post_recv = post_recv;
-	device->get_dma_mr = ops->get_dma_mr;
+	device->get_dma_mr = get_dma_mr;
 	device->reg_user_mr = reg_user_mr;
 	device->dereg_mr = dereg_mr;
 

@@ -3,9 +3,9 @@
  * The "rdma" tool, and module parameters, for kernels whose RDMA core has no
  * commands to make links.
  *
- *   rdma link add NAME type rxe netdev IF      echo IF > /sys/module/MODULE/parameters/add
+ *   rdma link add NAME type rxe netdev IF      echo IF [NAME] > /sys/module/MODULE/parameters/add
  *   rdma link delete NAME                      echo NAME > .../parameters/remove
- *   rdma link, rdma dev, rdma system
+ *   rdma link, rdma dev, rdma system, rdma resource
  *
  * The netlink protocol of these kernels has clients by number; that of the later
  * commands is free. A request runs as a dump: its handler is called for each
@@ -40,6 +40,7 @@ enum {
 	CMD_DELLINK		= 4,
 	CMD_PORT_GET		= 5,
 	CMD_SYS_GET		= 6,
+	CMD_RES_GET		= 9,
 	CMD_COUNT,
 
 	ATTR_DEV_INDEX		= 1,
@@ -51,6 +52,10 @@ enum {
 	ATTR_PORT_STATE		= 12,
 	ATTR_PORT_PHYS_STATE	= 13,
 	ATTR_DEV_NODE_TYPE	= 14,
+	ATTR_RES_SUMMARY	= 15,
+	ATTR_RES_ENTRY		= 16,
+	ATTR_RES_NAME		= 17,
+	ATTR_RES_CURR		= 18,
 	ATTR_NDEV_INDEX		= 50,
 	ATTR_NDEV_NAME		= 51,
 	ATTR_LINK_TYPE		= 65,
@@ -182,6 +187,46 @@ static int fill_port(struct sk_buff *skb, struct ib_device *device)
 	       nla_put_string(skb, ATTR_NDEV_NAME, ndev->name);
 }
 
+static int fill_entry(struct sk_buff *skb, const char *name, u64 count)
+{
+	struct nlattr *entry = nla_nest_start(skb, ATTR_RES_ENTRY);
+
+	if (!entry)
+		return -EMSGSIZE;
+	if (nla_put_string(skb, ATTR_RES_NAME, name) ||
+	    nla_put_u64(skb, ATTR_RES_CURR, count)) {
+		nla_nest_cancel(skb, entry);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, entry);
+	return 0;
+}
+
+/* What the device's users have made; the connection manager does not say. */
+static int fill_resources(struct sk_buff *skb, struct ib_device *device)
+{
+	static const char * const names[RXE_COMPAT_OBJECTS] = {
+		[RXE_COMPAT_PD]		= "pd",
+		[RXE_COMPAT_CQ]		= "cq",
+		[RXE_COMPAT_QP]		= "qp",
+		[RXE_COMPAT_MR]		= "mr",
+		[RXE_COMPAT_CTX]	= "ctx",
+	};
+	struct nlattr *summary = nla_nest_start(skb, ATTR_RES_SUMMARY);
+	unsigned int i;
+
+	if (!summary)
+		return -EMSGSIZE;
+	for (i = 0; i < RXE_COMPAT_OBJECTS; i++) {
+		if (fill_entry(skb, names[i], rxe_compat_ib_device_objects(device, i, 0))) {
+			nla_nest_cancel(skb, summary);
+			return -EMSGSIZE;
+		}
+	}
+	nla_nest_end(skb, summary);
+	return 0;
+}
+
 static int nl_get(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return answer_devices(skb, cb, CMD_GET, fill_device);
@@ -190,6 +235,11 @@ static int nl_get(struct sk_buff *skb, struct netlink_callback *cb)
 static int nl_port_get(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return answer_devices(skb, cb, CMD_PORT_GET, fill_port);
+}
+
+static int nl_res_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return answer_devices(skb, cb, CMD_RES_GET, fill_resources);
 }
 
 static int nl_sys_get(struct sk_buff *skb, struct netlink_callback *cb)
@@ -267,26 +317,22 @@ static const struct ibnl_client_cbs nl_ops[CMD_COUNT] = {
 	[CMD_DELLINK]	= { .dump = nl_dellink, .module = THIS_MODULE },
 	[CMD_PORT_GET]	= { .dump = nl_port_get, .module = THIS_MODULE },
 	[CMD_SYS_GET]	= { .dump = nl_sys_get, .module = THIS_MODULE },
+	[CMD_RES_GET]	= { .dump = nl_res_get, .module = THIS_MODULE },
 };
 
 static bool nl_registered;
 
 /* --- module parameters --------------------------------------------------------------- */
 
-static int param_copy(char *to, size_t size, const char *from)
-{
-	if (strscpy(to, from, size) < 0)
-		return -EINVAL;
-	return strim(to) == to && *to ? 0 : -EINVAL;
-}
-
 static int param_add(const char *value, const struct kernel_param *kp)
 {
-	char name[IFNAMSIZ + 1];
-	int err;
+	char line[IFNAMSIZ + IB_DEVICE_NAME_MAX], *rest = line, *netdev, *name;
 
-	err = param_copy(name, sizeof(name), value);
-	return err ? err : link_add("rxe%d", name);
+	if (strscpy(line, value, sizeof(line)) < 0)
+		return -EINVAL;
+	netdev = strsep(&rest, " \n");
+	name = strsep(&rest, " \n");
+	return link_add(name && *name ? name : "rxe%d", netdev);
 }
 
 static int param_remove(const char *value, const struct kernel_param *kp)
@@ -295,9 +341,9 @@ static int param_remove(const char *value, const struct kernel_param *kp)
 	struct net_device *ndev;
 	int err;
 
-	err = param_copy(name, sizeof(name), value);
-	if (err)
-		return err;
+	if (strscpy(name, value, sizeof(name)) < 0)
+		return -EINVAL;
+	strim(name);
 	if (!strcmp(name, "all")) {
 		mutex_lock(&link_mutex);
 		rxe_compat_ib_devices_remove();
@@ -324,7 +370,7 @@ static const struct kernel_param_ops param_remove_ops = {
 };
 
 module_param_cb(add, &param_add_ops, NULL, 0200);
-MODULE_PARM_DESC(add, "netdev to make an RDMA device on");
+MODULE_PARM_DESC(add, "netdev to make an RDMA device on, and the device's name, if not rxe0 and so on");
 module_param_cb(remove, &param_remove_ops, NULL, 0200);
 MODULE_PARM_DESC(remove, "RDMA device or netdev whose RDMA device goes; all: all of them");
 

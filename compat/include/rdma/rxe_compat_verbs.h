@@ -202,6 +202,17 @@ void rxe_compat_ib_devices_remove(void);
 int ib_get_eth_speed(struct ib_device *device, u32 port, u16 *speed, u8 *width);
 
 /* For the rest of compat/ */
+enum rxe_compat_object {
+	RXE_COMPAT_PD,
+	RXE_COMPAT_CQ,
+	RXE_COMPAT_QP,
+	RXE_COMPAT_MR,
+	RXE_COMPAT_CTX,
+	RXE_COMPAT_OBJECTS
+};
+
+int rxe_compat_ib_device_objects(struct ib_device *device, enum rxe_compat_object kind,
+				 int change);
 struct net_device *rxe_compat_ib_device_netdev(struct ib_device *device);
 int rxe_compat_ib_device_each(u32 after,
 			      int (*func)(struct ib_device *device, u32 index, void *arg),
