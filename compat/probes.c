@@ -401,6 +401,12 @@ PROBE(dma_attrs_long)
 #error "no"
 #endif
 
+/* Linux 4.5: "kmemcg: account certain kmem allocations to memcg" */
+#line 1 "probe:gfp_kernel_account"
+#ifndef GFP_KERNEL_ACCOUNT
+#error "no"
+#endif
+
 /* Linux 4.11: "random: convert get_random_int/long into get_random_u32/u64" */
 #line 1 "probe:get_random_u32"
 PROBE(get_random_u32)
