@@ -330,8 +330,8 @@ static int param_add(const char *value, const struct kernel_param *kp)
 
 	if (strscpy(line, value, sizeof(line)) < 0)
 		return -EINVAL;
-	netdev = strsep(&rest, " \n");
-	name = strsep(&rest, " \n");
+	netdev = strsep(&rest, "\n ");
+	name = strsep(&rest, "\n ");
 	return link_add(name && *name ? name : "rxe%d", netdev);
 }
 
