@@ -33,6 +33,7 @@ static u32 crc32_by_shash(u32 crc, const void *p, size_t len)
 	SHASH_DESC_ON_STACK(desc, shash_crc32);
 	u32 sum = crc;
 
+	memset(desc, 0, sizeof(*desc));	/* some kernels have flags there */
 	desc->tfm = shash_crc32;
 	if (crypto_shash_import(desc, &sum) || crypto_shash_update(desc, p, len) ||
 	    crypto_shash_export(desc, &sum))

@@ -14,12 +14,181 @@
 #define RXE_COMPAT_KERNEL_IB_OPS
 
 #include <linux/mutex.h>
+#include <linux/slab.h>
+#include <rdma/ib_user_verbs.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#if RXE_COMPAT_IB_OPS
+#if RXE_COMPAT_IB_OPS && RXE_HAVE_IB_DEVICE_OPS
 
 static const struct rxe_compat_ib_device_ops *newest;
+
+/* --- device and port --------------------------------------------------------- */
+
+#if !RXE_HAVE_IB_DEVICE_ATTR_KERNEL_CAP_FLAGS
+
+/* Up to the split both kinds of flags had one word. */
+static u64 cap_flags(const struct rxe_compat_ib_device_attr *attr)
+{
+	u64 flags = attr->device_cap_flags;
+
+	if (attr->kernel_cap_flags & RXE_COMPAT_IBK_ALLOW_USER_UNREG)
+		flags |= IB_DEVICE_ALLOW_USER_UNREG;
+	return flags;
+}
+
+static int query_device(struct ib_device *device, struct ib_device_attr *to,
+			struct ib_udata *udata)
+{
+	struct rxe_compat_ib_device_attr from;
+	int err;
+
+	err = newest->query_device(device, &from, udata);
+	if (err)
+		return err;
+	memset(to, 0, sizeof(*to));
+	to->fw_ver = from.fw_ver;
+	to->sys_image_guid = from.sys_image_guid;
+	to->max_mr_size = from.max_mr_size;
+	to->page_size_cap = from.page_size_cap;
+	to->vendor_id = from.vendor_id;
+	to->vendor_part_id = from.vendor_part_id;
+	to->hw_ver = from.hw_ver;
+	to->max_qp = from.max_qp;
+	to->max_qp_wr = from.max_qp_wr;
+	to->device_cap_flags = cap_flags(&from);
+	to->max_send_sge = from.max_send_sge;
+	to->max_recv_sge = from.max_recv_sge;
+	to->max_sge_rd = from.max_sge_rd;
+	to->max_cq = from.max_cq;
+	to->max_cqe = from.max_cqe;
+	to->max_mr = from.max_mr;
+	to->max_pd = from.max_pd;
+	to->max_qp_rd_atom = from.max_qp_rd_atom;
+	to->max_res_rd_atom = from.max_res_rd_atom;
+	to->max_qp_init_rd_atom = from.max_qp_init_rd_atom;
+	to->atomic_cap = from.atomic_cap;
+	to->max_mw = from.max_mw;
+	to->max_mcast_grp = from.max_mcast_grp;
+	to->max_mcast_qp_attach = from.max_mcast_qp_attach;
+	to->max_total_mcast_qp_attach = from.max_total_mcast_qp_attach;
+	to->max_ah = from.max_ah;
+	to->max_srq = from.max_srq;
+	to->max_srq_wr = from.max_srq_wr;
+	to->max_srq_sge = from.max_srq_sge;
+	to->max_fast_reg_page_list_len = from.max_fast_reg_page_list_len;
+	to->max_pkeys = from.max_pkeys;
+	to->local_ca_ack_delay = from.local_ca_ack_delay;
+	return 0;
+}
+
+#endif /* !RXE_HAVE_IB_DEVICE_ATTR_KERNEL_CAP_FLAGS */
+
+#if !RXE_HAVE_IB_OPS_PORT_U32
+
+static int query_port(struct ib_device *device, u8 port, struct ib_port_attr *attr)
+{
+	return newest->query_port(device, port, attr);
+}
+
+static int get_port_immutable(struct ib_device *device, u8 port,
+			      struct ib_port_immutable *immutable)
+{
+	return newest->get_port_immutable(device, port, immutable);
+}
+
+static enum rdma_link_layer get_link_layer(struct ib_device *device, u8 port)
+{
+	return newest->get_link_layer(device, port);
+}
+
+static int query_pkey(struct ib_device *device, u8 port, u16 index, u16 *pkey)
+{
+	return newest->query_pkey(device, port, index, pkey);
+}
+
+static int get_hw_stats(struct ib_device *device, struct rdma_hw_stats *stats, u8 port,
+			int index)
+{
+	return newest->get_hw_stats(device, stats, port, index);
+}
+
+typedef u8 kernel_port;
+
+#else
+typedef u32 kernel_port;
+#endif /* !RXE_HAVE_IB_OPS_PORT_U32 */
+
+#if !RXE_HAVE_IB_OPS_ALLOC_HW_PORT_STATS
+
+/* One op for the device (port 0) and its ports. */
+static struct rdma_hw_stats *alloc_hw_stats(struct ib_device *device, kernel_port port)
+{
+	return port ? newest->alloc_hw_port_stats(device, port) : NULL;
+}
+
+#endif /* !RXE_HAVE_IB_OPS_ALLOC_HW_PORT_STATS */
+
+/* --- address handles --------------------------------------------------------- */
+
+#if !RXE_HAVE_IB_OPS_CREATE_USER_AH
+
+static int create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *attr,
+		     struct ib_udata *udata)
+{
+	if (udata)
+		return newest->create_user_ah(ah, attr, udata);
+	return newest->create_ah(ah, attr, NULL);
+}
+
+#endif /* !RXE_HAVE_IB_OPS_CREATE_USER_AH */
+
+/* --- queue pairs ------------------------------------------------------------- */
+
+#if !RXE_HAVE_IB_OPS_SIZE_IB_QP
+
+/*
+ * The driver owned the memory, and the core filled in the object after the call;
+ * the driver of today finds it filled in when it is called.
+ */
+static struct ib_qp *create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr,
+			       struct ib_udata *udata)
+{
+	struct ib_qp *qp;
+	int err;
+
+	qp = kzalloc(newest->size_ib_qp, GFP_KERNEL);
+	if (!qp)
+		return ERR_PTR(-ENOMEM);
+	qp->device = pd->device;
+	qp->pd = pd;
+	qp->real_qp = qp;
+	qp->qp_type = attr->qp_type;
+	qp->event_handler = attr->event_handler;
+	qp->qp_context = attr->qp_context;
+	qp->send_cq = attr->send_cq;
+	qp->recv_cq = attr->recv_cq;
+	qp->srq = attr->srq;
+	qp->port = attr->port_num;
+	err = newest->create_qp(qp, attr, udata);
+	if (err) {
+		kfree(qp);
+		return ERR_PTR(err);
+	}
+	return qp;
+}
+
+static int destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
+{
+	int err;
+
+	err = newest->destroy_qp(qp, udata);
+	if (!err)
+		kfree(qp);
+	return err;
+}
+
+#endif /* !RXE_HAVE_IB_OPS_SIZE_IB_QP */
 
 /* --- completion queues ------------------------------------------------------ */
 
@@ -91,76 +260,62 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 	SAME(owner);
 	SAME(driver_id);
 	SAME(uverbs_abi_ver);
-	SAME(uverbs_no_driver_id_binding);
-	SAME(device_group);
-	SAME(port_groups);
 
 	SAME(post_send);
 	SAME(post_recv);
-	SAME(drain_rq);
-	SAME(drain_sq);
 	SAME(poll_cq);
 	SAME(peek_cq);
 	SAME(req_notify_cq);
-	SAME(post_srq_recv);
-	SAME(query_device);
 	SAME(modify_device);
 	SAME(get_dev_fw_str);
-	SAME(query_port);
-	SAME(modify_port);
-	SAME(get_port_immutable);
-	SAME(get_link_layer);
-	SAME(get_netdev);
-	SAME(query_gid);
-	SAME(add_gid);
-	SAME(del_gid);
-	SAME(query_pkey);
 	SAME(alloc_ucontext);
 	SAME(dealloc_ucontext);
 	SAME(mmap);
-	SAME(mmap_free);
 	SAME(disassociate_ucontext);
 	SAME(alloc_pd);
 	SAME(dealloc_pd);
-	SAME(create_ah);
-	SAME(create_user_ah);
 	SAME(modify_ah);
 	SAME(query_ah);
 	SAME(destroy_ah);
-	SAME(create_srq);
-	SAME(modify_srq);
-	SAME(query_srq);
-	SAME(destroy_srq);
-	SAME(create_qp);
 	SAME(modify_qp);
 	SAME(query_qp);
-	SAME(destroy_qp);
-	SAME(modify_cq);
 	SAME(destroy_cq);
 	SAME(get_dma_mr);
-	SAME(rereg_user_mr);
 	SAME(dereg_mr);
-	SAME(alloc_mr);
-	SAME(advise_mr);
-	SAME(map_mr_sg);
-	SAME(alloc_mw);
-	SAME(dealloc_mw);
-	SAME(attach_mcast);
-	SAME(detach_mcast);
-	SAME(alloc_hw_device_stats);
-	SAME(alloc_hw_port_stats);
-	SAME(get_hw_stats);
-	SAME(modify_hw_stat);
-	SAME(fill_res_mr_entry);
-	SAME(fill_res_mr_entry_raw);
-	SAME(fill_res_cq_entry);
-	SAME(fill_res_cq_entry_raw);
-	SAME(fill_res_qp_entry);
-	SAME(fill_res_qp_entry_raw);
-	SAME(fill_res_cm_id_entry);
-	SAME(enable_driver);
 	SAME(dealloc_driver);
-	SAME(get_numa_node);
+
+#if RXE_HAVE_IB_DEVICE_ATTR_KERNEL_CAP_FLAGS
+	SAME(query_device);
+#else
+	VIA(query_device, query_device, query_device);
+#endif
+
+#if RXE_HAVE_IB_OPS_PORT_U32
+	SAME(query_port);
+	SAME(get_port_immutable);
+	SAME(get_link_layer);
+	SAME(query_pkey);
+	SAME(get_hw_stats);
+#else
+	VIA(query_port, query_port, query_port);
+	VIA(get_port_immutable, get_port_immutable, get_port_immutable);
+	VIA(get_link_layer, get_link_layer, get_link_layer);
+	VIA(query_pkey, query_pkey, query_pkey);
+	VIA(get_hw_stats, get_hw_stats, get_hw_stats);
+#endif
+
+#if RXE_HAVE_IB_OPS_ALLOC_HW_PORT_STATS
+	SAME(alloc_hw_port_stats);
+#else
+	VIA(alloc_hw_stats, alloc_hw_port_stats, alloc_hw_stats);
+#endif
+
+#if RXE_HAVE_IB_OPS_CREATE_USER_AH
+	SAME(create_ah);
+	SAME(create_user_ah);
+#else
+	VIA(create_ah, create_user_ah, create_ah);
+#endif
 
 #if RXE_HAVE_IB_OPS_CREATE_USER_CQ
 	SAME(create_cq);
@@ -181,20 +336,13 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 	VIA(reg_user_mr, reg_user_mr, reg_user_mr);
 #endif
 
-	/* Without it the core makes the speed up from query_port. */
-#if RXE_HAVE_IB_OPS_QUERY_PORT_SPEED
-	SAME(query_port_speed);
-#endif
-
-	/* Without it the core does not use what the driver promises by it. */
-#if RXE_HAVE_IB_OPS_UVERBS_ROBUST_UDATA
-	SAME(uverbs_robust_udata);
-#endif
-
-	/* Without it the driver's own details of an SRQ are not shown. */
-#if RXE_HAVE_IB_OPS_FILL_RES_SRQ_ENTRY
-	SAME(fill_res_srq_entry);
-	SAME(fill_res_srq_entry_raw);
+#if RXE_HAVE_IB_OPS_SIZE_IB_QP
+	SAME(create_qp);
+	SAME(destroy_qp);
+	SAME(size_ib_qp);
+#else
+	VIA(create_qp, create_qp, create_qp);
+	VIA(destroy_qp, destroy_qp, destroy_qp);
 #endif
 
 	/* Without it the core reports no port events; the driver watches its netdev. */
@@ -204,11 +352,35 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 
 	SAME(size_ib_ah);
 	SAME(size_ib_cq);
-	SAME(size_ib_mw);
 	SAME(size_ib_pd);
-	SAME(size_ib_qp);
-	SAME(size_ib_srq);
 	SAME(size_ib_ucontext);
+}
+
+/*
+ * The commands of user space that the driver serves. Cores up to 5.10 leave the
+ * list to the driver, newer ones have filled it in when the device is allocated;
+ * a command that has no op is refused by all that are called here.
+ */
+static void enable_commands(struct ib_device *device)
+{
+	static const u8 commands[] = {
+		IB_USER_VERBS_CMD_GET_CONTEXT, IB_USER_VERBS_CMD_QUERY_DEVICE,
+		IB_USER_VERBS_CMD_QUERY_PORT, IB_USER_VERBS_CMD_ALLOC_PD,
+		IB_USER_VERBS_CMD_DEALLOC_PD, IB_USER_VERBS_CMD_CREATE_AH,
+		IB_USER_VERBS_CMD_MODIFY_AH, IB_USER_VERBS_CMD_QUERY_AH,
+		IB_USER_VERBS_CMD_DESTROY_AH, IB_USER_VERBS_CMD_REG_MR,
+		IB_USER_VERBS_CMD_DEREG_MR, IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL,
+		IB_USER_VERBS_CMD_CREATE_CQ, IB_USER_VERBS_CMD_RESIZE_CQ,
+		IB_USER_VERBS_CMD_DESTROY_CQ, IB_USER_VERBS_CMD_PEEK_CQ,
+		IB_USER_VERBS_CMD_CREATE_QP, IB_USER_VERBS_CMD_QUERY_QP,
+		IB_USER_VERBS_CMD_MODIFY_QP, IB_USER_VERBS_CMD_DESTROY_QP,
+	};
+	unsigned int i;
+
+	if (device->uverbs_cmd_mask)
+		return;
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		device->uverbs_cmd_mask |= BIT_ULL(commands[i]);
 }
 
 /**
@@ -229,7 +401,8 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	newest = ops;
 	translate(&kernel_ops, ops);
 	ib_set_device_ops(device, &kernel_ops);	/* copies it */
+	enable_commands(device);
 	mutex_unlock(&lock);
 }
 
-#endif /* RXE_COMPAT_IB_OPS */
+#endif /* RXE_COMPAT_IB_OPS && RXE_HAVE_IB_DEVICE_OPS */

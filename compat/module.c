@@ -10,7 +10,51 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_netlink.h>
 
-#if !RXE_HAVE_CRC32_OPTIMIZATIONS
+#if !RXE_HAVE_CRC32_OPTIMIZATIONS || !RXE_HAVE_RDMA_LINK_OPS
+
+#if !RXE_HAVE_RDMA_LINK_OPS
+
+static bool devices_ready;
+
+/* Without them no link can be made; the module stays, and says why. */
+static void links_open(struct rdma_link_ops *ops)
+{
+	int err;
+
+	err = rxe_compat_ib_device_init();
+	if (err) {
+		pr_err("rxe: cannot serve devices: error %d\n", err);
+		return;
+	}
+	devices_ready = true;
+	rxe_compat_rdma_nl_register(ops);
+}
+
+/**
+ * rxe_compat_rdma_link_unregister() - no more links are added
+ * @ops: link type
+ *
+ * Context: process context, in module exit; waits for what is being added.
+ */
+void rxe_compat_rdma_link_unregister(struct rdma_link_ops *ops)
+{
+	if (devices_ready)
+		rxe_compat_rdma_nl_unregister();
+}
+
+static void devices_close(enum rdma_driver_id id)
+{
+	if (!devices_ready)
+		return;
+	rxe_compat_ib_devices_remove();
+	rxe_compat_ib_device_exit();
+	devices_ready = false;
+}
+
+#else
+#define links_open	rdma_link_register
+#define devices_close	ib_unregister_driver
+#endif /* !RXE_HAVE_RDMA_LINK_OPS */
 
 /**
  * rxe_compat_rdma_link_register() - rdma_link_register() after compat is ready
@@ -21,7 +65,7 @@
 void rxe_compat_rdma_link_register(struct rdma_link_ops *ops)
 {
 	rxe_compat_crc32_init();
-	rdma_link_register(ops);
+	links_open(ops);
 }
 
 /**
@@ -32,8 +76,8 @@ void rxe_compat_rdma_link_register(struct rdma_link_ops *ops)
  */
 void rxe_compat_ib_unregister_driver(enum rdma_driver_id id)
 {
-	ib_unregister_driver(id);
+	devices_close(id);
 	rxe_compat_crc32_exit();
 }
 
-#endif /* !RXE_HAVE_CRC32_OPTIMIZATIONS */
+#endif /* !RXE_HAVE_CRC32_OPTIMIZATIONS || !RXE_HAVE_RDMA_LINK_OPS */

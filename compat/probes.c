@@ -30,18 +30,39 @@
  *
  * Linux 7.1: "ipv6: remove ipv6_stub infrastructure completely"
  * Header: net_ipv6_stubs_h net/ipv6_stubs.h
+ *
+ * Linux 4.11: "locking/refcounts: Add a new refcount_t type"
+ * Header: linux_refcount_h linux/refcount.h
+ *
+ * Linux 4.14: uverbs_ioctl.h added with the first ioctl() commands
+ * Header: rdma_uverbs_ioctl_h rdma/uverbs_ioctl.h
  */
 
 #include <linux/crc32.h>
+#include <linux/dma-mapping.h>
+#include <linux/highmem.h>
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/random.h>
+#include <linux/rtnetlink.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
+#include <net/addrconf.h>
+#include <net/ip6_fib.h>
+#include <net/ipv6.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/ib_umem.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_netlink.h>
+#if RXE_HAVE_RDMA_UVERBS_IOCTL_H
 #include <rdma/uverbs_ioctl.h>
+#endif
 
 /* a function of that name to hold a question */
 #define PROBE(name)		void rxe_probe_##name(void); \
@@ -67,18 +88,6 @@
 #error "It is configured without CONFIG_NET_UDP_TUNNEL."
 #endif
 
-/*
- * Linux 5.15: "RDMA: Globally allocate and release QP memory". Older cores need
- * trampolines that are not written yet.
- * Require: core_allocates_qp Its RDMA core is older than that of Linux 5.15.
- */
-#line 1 "require:core_allocates_qp"
-PROBE(core_allocates_qp)
-{
-	if (sizeof(((struct ib_device_ops *)NULL)->size_ib_qp) == 0)
-		return;
-}
-
 /* --- the engine's own controls ------------------------------------------ */
 
 #line 1 "probe:must_pass"
@@ -97,11 +106,11 @@ PROBE(must_fail)
 
 /* --- rdma/ib_verbs.h: struct ib_device_ops ------------------------------- */
 
-/* Linux 7.0: "IB/core: Add query_port_speed verb" */
-#line 1 "probe:ib_ops_query_port_speed"
-PROBE(ib_ops_query_port_speed)
+/* Linux 5.0: "RDMA/core: Introduce ib_device_ops" */
+#line 1 "probe:ib_device_ops"
+PROBE(ib_device_ops)
 {
-	MEMBER(struct ib_device_ops, query_port_speed);
+	MEMBER(struct ib_device_ops, query_device);
 }
 
 /* Linux 7.1: create_user_cq split from create_cq, which now serves the kernel only */
@@ -138,15 +147,6 @@ PROBE(ib_ops_reg_user_mr_dmah)
 						struct ib_dmah *, struct ib_udata *));
 }
 
-/* Linux 7.2: uverbs_robust_udata, a promise to check every udata */
-#line 1 "probe:ib_ops_uverbs_robust_udata"
-PROBE(ib_ops_uverbs_robust_udata)
-{
-	struct ib_device_ops ops;
-
-	ops.uverbs_robust_udata = 1;
-}
-
 /* Linux 6.14: "RDMA/core: Support link status events dispatching" */
 #line 1 "probe:ib_ops_report_port_event"
 PROBE(ib_ops_report_port_event)
@@ -154,14 +154,92 @@ PROBE(ib_ops_report_port_event)
 	MEMBER(struct ib_device_ops, report_port_event);
 }
 
-/* Linux 6.5: fill_res_srq_entry and fill_res_srq_entry_raw added */
-#line 1 "probe:ib_ops_fill_res_srq_entry"
-PROBE(ib_ops_fill_res_srq_entry)
+/* Linux 5.11: create_user_ah split from create_ah, which now serves the kernel only */
+#line 1 "probe:ib_ops_create_user_ah"
+PROBE(ib_ops_create_user_ah)
 {
-	MEMBER(struct ib_device_ops, fill_res_srq_entry);
+	MEMBER(struct ib_device_ops, create_user_ah);
+}
+
+/* Linux 5.13: "RDMA: Support more than 255 rdma ports" */
+#line 1 "probe:ib_ops_port_u32"
+PROBE(ib_ops_port_u32)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.query_pkey, int (*)(struct ib_device *, u32, u16, u16 *));
+}
+
+/* Linux 5.14: "RDMA: Split the alloc_hw_stats() ops to port and device variants" */
+#line 1 "probe:ib_ops_alloc_hw_port_stats"
+PROBE(ib_ops_alloc_hw_port_stats)
+{
+	MEMBER(struct ib_device_ops, alloc_hw_port_stats);
+}
+
+/* Linux 5.15: "RDMA: Globally allocate and release QP memory" */
+#line 1 "probe:ib_ops_size_ib_qp"
+PROBE(ib_ops_size_ib_qp)
+{
+	MEMBER(struct ib_device_ops, size_ib_qp);
 }
 
 /* --- rdma/ib_verbs.h: the rest ------------------------------------------- */
+
+/* Linux 4.19: "IB/core: Introduce GID attribute get, put and hold APIs" */
+#line 1 "probe:ib_gid_attr_gid"
+PROBE(ib_gid_attr_gid)
+{
+	MEMBER(struct ib_gid_attr, gid);
+}
+
+/* Linux 4.18: names for the numbers of requests that user space uses */
+#line 1 "probe:ib_uverbs_wr_opcode"
+PROBE(ib_uverbs_wr_opcode)
+{
+	int opcode = IB_UVERBS_WR_SEND;
+
+	(void)opcode;
+}
+
+/* Linux 4.19: the headers of RoCE v2 are counted, not only those of v1 */
+#line 1 "probe:iboe_get_mtu_v2"
+PROBE(iboe_get_mtu_v2)
+{
+	int bytes = IB_EXT_XRC_BYTES;
+
+	(void)bytes;
+}
+
+/* Linux 5.1: "RDMA/core: Add support for adding and deleting links" and so on */
+#line 1 "probe:rdma_link_ops"
+PROBE(rdma_link_ops)
+{
+	MEMBER(struct rdma_link_ops, newlink);
+}
+
+/* Linux 5.19: "RDMA: Split kernel-only global device caps from uverbs device caps" */
+#line 1 "probe:ib_device_attr_kernel_cap_flags"
+PROBE(ib_device_attr_kernel_cap_flags)
+{
+	MEMBER(struct ib_device_attr, kernel_cap_flags);
+}
+
+/* Linux 5.11: "RDMA: Check attr_mask during modify_qp" */
+#line 1 "probe:ib_qp_attr_standard_bits"
+PROBE(ib_qp_attr_standard_bits)
+{
+	int bits = IB_QP_ATTR_STANDARD_BITS;
+
+	(void)bits;
+}
+
+/* Linux 5.16: "RDMA/counter: Add a descriptor in struct rdma_hw_stats" */
+#line 1 "probe:rdma_stat_desc"
+PROBE(rdma_stat_desc)
+{
+	MEMBER(struct rdma_stat_desc, name);
+}
 
 /* Linux 6.17: "RDMA/core: Extend RDMA device registration to be net namespace aware" */
 #line 1 "probe:ib_alloc_device_with_net"
@@ -177,6 +255,13 @@ PROBE(ib_get_curr_port_state)
 }
 
 /* --- rdma/uverbs_ioctl.h -------------------------------------------------- */
+
+/* Linux 6.1: rdma_udata_to_uverbs_attr_bundle() is there, 5.10 has not got it */
+#line 1 "probe:rdma_udata_to_uverbs_attr_bundle"
+PROBE(rdma_udata_to_uverbs_attr_bundle)
+{
+	DECLARED(rdma_udata_to_uverbs_attr_bundle);
+}
 
 /* Linux 7.1: "RDMA: Add ib_copy_validate_udata_in()" */
 #line 1 "probe:ib_copy_validate_udata_in"
@@ -220,7 +305,62 @@ PROBE(ib_umem_get_va)
 	DECLARED(ib_umem_get_va);
 }
 
+/* Linux 5.15: "RDMA: Use the sg_table directly and remove the opencoded version from umem" */
+#line 1 "probe:ib_umem_sgt_append"
+PROBE(ib_umem_sgt_append)
+{
+	MEMBER(struct ib_umem, sgt_append);
+}
+
+/* Linux 4.5: "IB/core: IB/core: Extend ib_uverbs_create_qp" */
+#line 1 "probe:ib_is_udata_cleared"
+PROBE(ib_is_udata_cleared)
+{
+	DECLARED(ib_is_udata_cleared);
+}
+
+/* Linux 5.6: "RDMA/umem: Move to allocate SG table from pages": the device, not the udata */
+#line 1 "probe:ib_umem_get_device"
+PROBE(ib_umem_get_device)
+{
+	SAME(&ib_umem_get, struct ib_umem *(*)(struct ib_device *, unsigned long, size_t, int));
+}
+
+/* Linux 5.3: "RDMA/umem: Combine contiguous PAGE_SIZE regions in SGEs" */
+#line 1 "probe:ib_umem_sg_nents"
+PROBE(ib_umem_sg_nents)
+{
+	MEMBER(struct ib_umem, sg_nents);
+}
+
 /* --- net ------------------------------------------------------------------ */
+
+/* Linux 4.14: addrconf_addr_eui48() split off for others than IPv6 */
+#line 1 "probe:addrconf_addr_eui48"
+PROBE(addrconf_addr_eui48)
+{
+	DECLARED(addrconf_addr_eui48);
+}
+
+/* Linux 4.9: ip6_make_flowinfo() added for drivers of tunnels */
+#line 1 "probe:ip6_make_flowinfo"
+PROBE(ip6_make_flowinfo)
+{
+	DECLARED(ip6_make_flowinfo);
+}
+
+/* Linux 4.17: "net: Introduce net_sem for protection of pernet_list" freed the name */
+#line 1 "probe:net_mutex_free"
+static int net_mutex;
+
+/* Linux 5.5: "net: ipv6: add net argument to ip6_dst_lookup_flow" */
+#line 1 "probe:ip6_dst_lookup_flow_net"
+PROBE(ip6_dst_lookup_flow_net)
+{
+	SAME(&ip6_dst_lookup_flow,
+	     struct dst_entry *(*)(struct net *, const struct sock *, struct flowi6 *,
+				   const struct in6_addr *));
+}
 
 /* Linux 7.2: "udp_tunnel: Pass struct sock to setup_udp_tunnel_sock()." */
 #line 1 "probe:setup_udp_tunnel_sock_sk"
@@ -237,7 +377,93 @@ PROBE(udp_tunnel_sock_release_sk)
 	SAME(&udp_tunnel_sock_release, void (*)(struct sock *));
 }
 
+/* Linux 6.10: "ipv6: introduce dst_rt6_info() helper" */
+#line 1 "probe:dst_rt6_info"
+#ifndef dst_rt6_info
+#error "no"
+#endif
+
 /* --- linux ---------------------------------------------------------------- */
+
+/* Linux 4.8: "dma-mapping: use unsigned long for dma_attrs" */
+#line 1 "probe:dma_attrs_long"
+PROBE(dma_attrs_long)
+{
+	struct dma_map_ops ops;
+
+	SAME(ops.alloc, void *(*)(struct device *, size_t, dma_addr_t *, gfp_t,
+				  unsigned long));
+}
+
+/* Linux 5.4: a keyword for a case that goes on */
+#line 1 "probe:fallthrough"
+#ifndef fallthrough
+#error "no"
+#endif
+
+/* Linux 4.5: "kmemcg: account certain kmem allocations to memcg" */
+#line 1 "probe:gfp_kernel_account"
+#ifndef GFP_KERNEL_ACCOUNT
+#error "no"
+#endif
+
+/* Linux 4.11: "random: convert get_random_int/long into get_random_u32/u64" */
+#line 1 "probe:get_random_u32"
+PROBE(get_random_u32)
+{
+	DECLARED(get_random_u32);
+}
+
+/* Linux 4.18: "mm: introduce kv[mz]alloc helpers", and those for arrays */
+#line 1 "probe:kvcalloc"
+#ifndef kvcalloc
+PROBE(kvcalloc)
+{
+	DECLARED(kvcalloc);
+}
+#endif
+
+/* Linux 5.8: "scatterlist: add generic wrappers for iterating over sgtable objects" */
+#line 1 "probe:for_each_sgtable_page"
+#ifndef for_each_sgtable_page
+#error "no"
+#endif
+
+/* Linux 5.9: "treewide: Introduce tasklet_setup" */
+#line 1 "probe:tasklet_setup"
+PROBE(tasklet_setup)
+{
+	DECLARED(tasklet_setup);
+}
+
+/* Linux 4.15: "timer: Prepare to change timer callback argument type" */
+#line 1 "probe:timer_setup"
+#ifndef timer_setup
+#error "no"
+#endif
+
+/* Linux 5.17: "net: add net device refcount tracker infrastructure" */
+#line 1 "probe:netdevice_tracker"
+PROBE(netdevice_tracker)
+{
+	netdevice_tracker *tracker = NULL;
+
+	(void)tracker;
+}
+
+/* Linux 6.0: "net: rename reference+tracking helpers" */
+#line 1 "probe:netdev_hold"
+PROBE(netdev_hold)
+{
+	DECLARED(netdev_hold);
+}
+
+/* Linux 5.11: "mm/highmem: Provide kmap_local*" */
+#line 1 "probe:kmap_local_page"
+PROBE(kmap_local_page)
+{
+	DECLARED(kmap_local_page);
+}
 
 /* Linux 6.14: "lib/crc32: expose whether the lib is really optimized at runtime" */
 #line 1 "probe:crc32_optimizations"

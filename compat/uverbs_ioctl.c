@@ -6,6 +6,21 @@
 #include <linux/uaccess.h>
 #include <rdma/uverbs_ioctl.h>
 
+#if !RXE_HAVE_IB_IS_UDATA_CLEARED
+
+static bool ib_is_udata_cleared(struct ib_udata *udata, size_t offset, size_t len)
+{
+	const u8 __user *p = udata->inbuf + offset;
+	u8 byte;
+
+	for (; len; len--)
+		if (get_user(byte, p++) || byte)
+			return false;
+	return true;
+}
+
+#endif
+
 /**
  * rxe_compat_udata_in() - read the driver's part of a request
  * @udata: the request; NULL counts as empty

@@ -30,6 +30,7 @@
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/ipv6.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -40,6 +41,7 @@
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
+#include <linux/udp.h>
 #include <linux/workqueue.h>
 #include <net/dst.h>
 #include <rdma/ib_umem.h>

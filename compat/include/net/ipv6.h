@@ -22,6 +22,30 @@ rxe_compat_ip6_dst_lookup_flow(struct net *net, const struct sock *sk,
 
 #define ip6_dst_lookup_flow rxe_compat_ip6_dst_lookup_flow
 
+#elif !RXE_HAVE_IP6_DST_LOOKUP_FLOW_NET
+
+#include <net/addrconf.h>
+
+/* Loses: IPsec policies are not looked at. */
+#define ip6_dst_lookup_flow(net, sk, fl6, final_dst)				\
+({										\
+	struct dst_entry *__dst;						\
+	int __err = ipv6_stub->ipv6_dst_lookup(net, sk, &__dst, fl6);		\
+										\
+	__err ? ERR_PTR(__err) : __dst;						\
+})
+
+#endif
+
+#if !RXE_HAVE_IP6_MAKE_FLOWINFO
+
+static inline __be32 rxe_compat_ip6_make_flowinfo(unsigned int tclass, __be32 flowlabel)
+{
+	return htonl(tclass << 20) | flowlabel;
+}
+
+#define ip6_make_flowinfo rxe_compat_ip6_make_flowinfo
+
 #endif
 
 #endif /* RXE_COMPAT_NET_IPV6_H */

@@ -5,7 +5,39 @@
 
 #include_next <rdma/ib_umem.h>
 
-#if !RXE_HAVE_IB_UMEM_GET_VA
+#if !RXE_HAVE_IB_UMEM_SGT_APPEND
+
+#include <linux/scatterlist.h>
+#include <rdma/ib_verbs.h>
+
+/*
+ * The driver looks at the list of pages, which had another name and was not always
+ * a complete table. This one is made from the kernel's when memory is pinned.
+ */
+struct rxe_compat_sg_append {
+	struct sg_table		sgt;
+};
+
+struct rxe_compat_ib_umem {
+	struct ib_umem			*kernel;
+	struct rxe_compat_sg_append	sgt_append;
+};
+
+#if !RXE_HAVE_IB_UMEM_GET_DEVICE
+struct ib_ucontext *rxe_compat_ib_umem_context(void);
+#endif
+
+struct rxe_compat_ib_umem *
+rxe_compat_ib_umem_get(struct ib_device *device, unsigned long addr, size_t size, int access);
+void rxe_compat_ib_umem_release(struct rxe_compat_ib_umem *umem);
+
+#ifndef RXE_COMPAT_KERNEL_IB_UMEM
+#define ib_umem				rxe_compat_ib_umem
+#define ib_umem_release			rxe_compat_ib_umem_release
+#define ib_umem_get_va			rxe_compat_ib_umem_get
+#endif
+
+#elif !RXE_HAVE_IB_UMEM_GET_VA
 #define ib_umem_get_va(device, addr, size, access)	ib_umem_get(device, addr, size, access)
 #endif
 

@@ -8,7 +8,28 @@
 
 #include_next <rdma/rdma_netlink.h>
 
-#if !RXE_HAVE_CRC32_OPTIMIZATIONS
+#if !RXE_HAVE_RDMA_LINK_OPS
+
+struct net_device;
+
+/* The type of link that a driver makes; served by compat/rdma_nl.c */
+struct rdma_link_ops {
+	struct list_head list;
+	const char *type;
+	int (*newlink)(const char *ibdev_name, struct net_device *ndev);
+};
+
+void rxe_compat_rdma_nl_register(struct rdma_link_ops *ops);
+void rxe_compat_rdma_nl_unregister(void);
+
+void rxe_compat_rdma_link_unregister(struct rdma_link_ops *ops);
+#define rdma_link_unregister rxe_compat_rdma_link_unregister
+
+#define MODULE_ALIAS_RDMA_LINK(type) MODULE_ALIAS("rdma-link-" type)
+
+#endif /* !RXE_HAVE_RDMA_LINK_OPS */
+
+#if !RXE_HAVE_CRC32_OPTIMIZATIONS || !RXE_HAVE_RDMA_LINK_OPS
 
 void rxe_compat_rdma_link_register(struct rdma_link_ops *ops);
 

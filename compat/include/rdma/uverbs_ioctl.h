@@ -7,7 +7,30 @@
 #ifndef RXE_COMPAT_RDMA_UVERBS_IOCTL_H
 #define RXE_COMPAT_RDMA_UVERBS_IOCTL_H
 
+#if RXE_HAVE_RDMA_UVERBS_IOCTL_H
+
 #include_next <rdma/uverbs_ioctl.h>
+
+#else
+
+#include <rdma/ib_verbs.h>
+
+/* What a command of user space brings: made in ib_ops_old.c for each call. */
+struct uverbs_attr_bundle {
+	struct ib_udata		driver_udata;
+	struct ib_ucontext	*context;
+};
+
+#define rdma_udata_to_drv_context(udata, type, member)				\
+	((udata) ? container_of(rdma_udata_to_uverbs_attr_bundle(udata)->context, \
+				type, member) : (type *)NULL)
+
+#endif /* RXE_HAVE_RDMA_UVERBS_IOCTL_H */
+
+#if !RXE_HAVE_RDMA_UDATA_TO_UVERBS_ATTR_BUNDLE
+#define rdma_udata_to_uverbs_attr_bundle(udata) \
+	container_of(udata, struct uverbs_attr_bundle, driver_udata)
+#endif
 
 int rxe_compat_udata_in(struct ib_udata *udata, void *req, size_t size, size_t least);
 int rxe_compat_udata_out(struct ib_udata *udata, const void *resp, size_t size);

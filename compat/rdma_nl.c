@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The "rdma" tool, and module parameters, for kernels whose RDMA core has no
+ * commands to make links.
+ *
+ *   rdma link add NAME type rxe netdev IF      echo IF [NAME] > /sys/module/MODULE/parameters/add
+ *   rdma link delete NAME                      echo NAME > .../parameters/remove
+ *   rdma link, rdma dev, rdma system, rdma resource
+ *
+ * The netlink protocol of these kernels has clients by number; that of the later
+ * commands is free. A request runs as a dump: its handler is called for each
+ * buffer of answers until it has none, and its error ends the answer. Requests
+ * come from the initial network namespace only; the parameters work in any, for
+ * the netdevs of the namespace of whoever writes.
+ */
+#define RXE_COMPAT_KERNEL_IB_OPS
+
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+#include <net/netlink.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_netlink.h>
+
+#if !RXE_HAVE_RDMA_LINK_OPS
+
+/* Part of the ABI of later kernels */
+enum {
+	NL_CLIENT		= 5,
+
+	CMD_GET			= 1,
+	CMD_NEWLINK		= 3,
+	CMD_DELLINK		= 4,
+	CMD_PORT_GET		= 5,
+	CMD_SYS_GET		= 6,
+	CMD_RES_GET		= 9,
+	CMD_COUNT,
+
+	ATTR_DEV_INDEX		= 1,
+	ATTR_DEV_NAME		= 2,
+	ATTR_PORT_INDEX		= 3,
+	ATTR_FW_VERSION		= 5,
+	ATTR_NODE_GUID		= 6,
+	ATTR_SYS_IMAGE_GUID	= 7,
+	ATTR_PORT_STATE		= 12,
+	ATTR_PORT_PHYS_STATE	= 13,
+	ATTR_DEV_NODE_TYPE	= 14,
+	ATTR_RES_SUMMARY	= 15,
+	ATTR_RES_ENTRY		= 16,
+	ATTR_RES_NAME		= 17,
+	ATTR_RES_CURR		= 18,
+	ATTR_NDEV_INDEX		= 50,
+	ATTR_NDEV_NAME		= 51,
+	ATTR_LINK_TYPE		= 65,
+	ATTR_NETNS_MODE		= 66,
+	ATTR_MAX		= ATTR_NETNS_MODE,
+
+	NETNS_MODE_SHARED	= 1,
+};
+
+static DEFINE_MUTEX(link_mutex);
+static struct rdma_link_ops *link_type;		/* link_mutex */
+
+static int link_add(const char *name, const char *netdev)
+{
+	struct net_device *ndev;
+	int err;
+
+	ndev = dev_get_by_name(current->nsproxy->net_ns, netdev);
+	if (!ndev)
+		return -ENODEV;
+	mutex_lock(&link_mutex);
+	err = link_type ? link_type->newlink(name, ndev) : -ENODEV;
+	mutex_unlock(&link_mutex);
+	dev_put(ndev);
+	return err;
+}
+
+/* --- netlink ------------------------------------------------------------------------ */
+
+static const struct nla_policy policy[ATTR_MAX + 1] = {
+	[ATTR_DEV_INDEX]	= { .type = NLA_U32 },
+	[ATTR_DEV_NAME]		= { .type = NLA_NUL_STRING, .len = IB_DEVICE_NAME_MAX - 1 },
+	[ATTR_PORT_INDEX]	= { .type = NLA_U32 },
+	[ATTR_NDEV_NAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
+	[ATTR_LINK_TYPE]	= { .type = NLA_NUL_STRING, .len = 15 },
+};
+
+/**
+ * struct answer - what a handler is filling
+ * @skb: buffer
+ * @cb: the request; args[0]: index of the last device that was put
+ * @op: of the answer
+ * @only: a device by index, 0: all
+ * @put: writes the attributes
+ */
+struct answer {
+	struct sk_buff		*skb;
+	struct netlink_callback	*cb;
+	int			op;
+	u32			only;
+	int			(*put)(struct sk_buff *skb, struct ib_device *device);
+};
+
+static int parse(struct netlink_callback *cb, struct nlattr **tb)
+{
+	return nlmsg_parse(cb->nlh, 0, tb, ATTR_MAX, policy);
+}
+
+static struct nlmsghdr *answer_begin(struct sk_buff *skb, struct netlink_callback *cb, int op)
+{
+	return nlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			 RDMA_NL_GET_TYPE(NL_CLIENT, op), 0, NLM_F_MULTI);
+}
+
+static int answer_device(struct ib_device *device, u32 index, void *arg)
+{
+	struct answer *answer = arg;
+	struct nlmsghdr *nlh;
+
+	if (answer->only && answer->only != index)
+		return 0;
+	nlh = answer_begin(answer->skb, answer->cb, answer->op);
+	if (!nlh)
+		return -EMSGSIZE;
+	if (nla_put_u32(answer->skb, ATTR_DEV_INDEX, index) ||
+	    nla_put_string(answer->skb, ATTR_DEV_NAME, device->name) ||
+	    answer->put(answer->skb, device)) {
+		nlmsg_cancel(answer->skb, nlh);
+		return -EMSGSIZE;
+	}
+	nlmsg_end(answer->skb, nlh);
+	answer->cb->args[0] = index;
+	return 0;
+}
+
+/* One buffer with as many devices as go into it. */
+static int answer_devices(struct sk_buff *skb, struct netlink_callback *cb, int op,
+			  int (*put)(struct sk_buff *skb, struct ib_device *device))
+{
+	struct answer answer = { .skb = skb, .cb = cb, .op = op, .put = put };
+	struct nlattr *tb[ATTR_MAX + 1];
+	int err;
+
+	err = parse(cb, tb);
+	if (err)
+		return err;
+	if (tb[ATTR_DEV_INDEX])
+		answer.only = nla_get_u32(tb[ATTR_DEV_INDEX]);
+	err = rxe_compat_ib_device_each(cb->args[0], answer_device, &answer);
+	return skb->len ? skb->len : err;
+}
+
+static int fill_device(struct sk_buff *skb, struct ib_device *device)
+{
+	u64 guid = be64_to_cpu(device->node_guid);
+
+	return nla_put_u32(skb, ATTR_PORT_INDEX, device->phys_port_cnt) ||
+	       nla_put_string(skb, ATTR_FW_VERSION, RXE_VERSION) ||
+	       nla_put_u64(skb, ATTR_NODE_GUID, guid) ||
+	       nla_put_u64(skb, ATTR_SYS_IMAGE_GUID, guid) ||
+	       nla_put_u8(skb, ATTR_DEV_NODE_TYPE, device->node_type);
+}
+
+static int fill_port(struct sk_buff *skb, struct ib_device *device)
+{
+	struct net_device *ndev = rxe_compat_ib_device_netdev(device);
+	struct ib_port_attr attr;
+
+	if (ib_query_port(device, 1, &attr))
+		return 0;
+	if (nla_put_u32(skb, ATTR_PORT_INDEX, 1) ||
+	    nla_put_u8(skb, ATTR_PORT_STATE, attr.state) ||
+	    nla_put_u8(skb, ATTR_PORT_PHYS_STATE, attr.phys_state))
+		return -EMSGSIZE;
+	/* the index of a netdev means nothing in another namespace */
+	if (!ndev || !net_eq(dev_net(ndev), &init_net))
+		return 0;
+	return nla_put_u32(skb, ATTR_NDEV_INDEX, ndev->ifindex) ||
+	       nla_put_string(skb, ATTR_NDEV_NAME, ndev->name);
+}
+
+static int fill_entry(struct sk_buff *skb, const char *name, u64 count)
+{
+	struct nlattr *entry = nla_nest_start(skb, ATTR_RES_ENTRY);
+
+	if (!entry)
+		return -EMSGSIZE;
+	if (nla_put_string(skb, ATTR_RES_NAME, name) ||
+	    nla_put_u64(skb, ATTR_RES_CURR, count)) {
+		nla_nest_cancel(skb, entry);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, entry);
+	return 0;
+}
+
+/* What the device's users have made; the connection manager does not say. */
+static int fill_resources(struct sk_buff *skb, struct ib_device *device)
+{
+	static const char * const names[RXE_COMPAT_OBJECTS] = {
+		[RXE_COMPAT_PD]		= "pd",
+		[RXE_COMPAT_CQ]		= "cq",
+		[RXE_COMPAT_QP]		= "qp",
+		[RXE_COMPAT_MR]		= "mr",
+		[RXE_COMPAT_CTX]	= "ctx",
+	};
+	struct nlattr *summary = nla_nest_start(skb, ATTR_RES_SUMMARY);
+	unsigned int i;
+
+	if (!summary)
+		return -EMSGSIZE;
+	for (i = 0; i < RXE_COMPAT_OBJECTS; i++) {
+		if (fill_entry(skb, names[i], rxe_compat_ib_device_objects(device, i, 0))) {
+			nla_nest_cancel(skb, summary);
+			return -EMSGSIZE;
+		}
+	}
+	nla_nest_end(skb, summary);
+	return 0;
+}
+
+static int nl_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return answer_devices(skb, cb, CMD_GET, fill_device);
+}
+
+static int nl_port_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return answer_devices(skb, cb, CMD_PORT_GET, fill_port);
+}
+
+static int nl_res_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return answer_devices(skb, cb, CMD_RES_GET, fill_resources);
+}
+
+static int nl_sys_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct nlmsghdr *nlh;
+
+	if (cb->args[0]++)
+		return 0;
+	nlh = answer_begin(skb, cb, CMD_SYS_GET);
+	if (!nlh || nla_put_u8(skb, ATTR_NETNS_MODE, NETNS_MODE_SHARED))
+		return -EMSGSIZE;
+	nlmsg_end(skb, nlh);
+	return skb->len;
+}
+
+static int nl_newlink(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct nlattr *tb[ATTR_MAX + 1];
+	int err;
+
+	if (!netlink_capable(cb->skb, CAP_NET_ADMIN))
+		return -EPERM;
+	err = parse(cb, tb);
+	if (err)
+		return err;
+	if (!tb[ATTR_DEV_NAME] || !tb[ATTR_LINK_TYPE] || !tb[ATTR_NDEV_NAME])
+		return -EINVAL;
+	if (nla_strcmp(tb[ATTR_LINK_TYPE], link_type->type))
+		return -EINVAL;
+	return link_add(nla_data(tb[ATTR_DEV_NAME]), nla_data(tb[ATTR_NDEV_NAME]));
+}
+
+/**
+ * struct named - a device whose name is wanted
+ * @index: its index
+ * @name: filled
+ */
+struct named {
+	u32	index;
+	char	name[IB_DEVICE_NAME_MAX];
+};
+
+static int find_name(struct ib_device *device, u32 index, void *arg)
+{
+	struct named *named = arg;
+
+	if (index != named->index)
+		return 0;
+	strscpy(named->name, device->name, sizeof(named->name));
+	return 1;
+}
+
+static int nl_dellink(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct nlattr *tb[ATTR_MAX + 1];
+	struct named named;
+	int err;
+
+	if (!netlink_capable(cb->skb, CAP_NET_ADMIN))
+		return -EPERM;
+	err = parse(cb, tb);
+	if (err)
+		return err;
+	if (!tb[ATTR_DEV_INDEX])
+		return -EINVAL;
+	named.index = nla_get_u32(tb[ATTR_DEV_INDEX]);
+	if (!rxe_compat_ib_device_each(0, find_name, &named))
+		return -ENODEV;
+	return rxe_compat_ib_device_delete(named.name, NULL);
+}
+
+static const struct ibnl_client_cbs nl_ops[CMD_COUNT] = {
+	[CMD_GET]	= { .dump = nl_get, .module = THIS_MODULE },
+	[CMD_NEWLINK]	= { .dump = nl_newlink, .module = THIS_MODULE },
+	[CMD_DELLINK]	= { .dump = nl_dellink, .module = THIS_MODULE },
+	[CMD_PORT_GET]	= { .dump = nl_port_get, .module = THIS_MODULE },
+	[CMD_SYS_GET]	= { .dump = nl_sys_get, .module = THIS_MODULE },
+	[CMD_RES_GET]	= { .dump = nl_res_get, .module = THIS_MODULE },
+};
+
+static bool nl_registered;
+
+/* --- module parameters --------------------------------------------------------------- */
+
+static int param_add(const char *value, const struct kernel_param *kp)
+{
+	char line[IFNAMSIZ + IB_DEVICE_NAME_MAX], *rest = line, *netdev, *name;
+
+	if (strscpy(line, value, sizeof(line)) < 0)
+		return -EINVAL;
+	netdev = strsep(&rest, "\n ");
+	name = strsep(&rest, "\n ");
+	return link_add(name && *name ? name : "rxe%d", netdev);
+}
+
+static int param_remove(const char *value, const struct kernel_param *kp)
+{
+	char name[IB_DEVICE_NAME_MAX + 1];
+	struct net_device *ndev;
+	int err;
+
+	if (strscpy(name, value, sizeof(name)) < 0)
+		return -EINVAL;
+	strim(name);
+	if (!strcmp(name, "all")) {
+		mutex_lock(&link_mutex);
+		rxe_compat_ib_devices_remove();
+		mutex_unlock(&link_mutex);
+		return 0;
+	}
+	err = rxe_compat_ib_device_delete(name, NULL);
+	if (err != -ENODEV)
+		return err;
+	ndev = dev_get_by_name(current->nsproxy->net_ns, name);
+	if (!ndev)
+		return -ENODEV;
+	/* the netdev may be gone when the device is: only its address is used */
+	dev_put(ndev);
+	return rxe_compat_ib_device_delete(NULL, ndev);
+}
+
+static const struct kernel_param_ops param_add_ops = {
+	.set = param_add,
+};
+
+static const struct kernel_param_ops param_remove_ops = {
+	.set = param_remove,
+};
+
+module_param_cb(add, &param_add_ops, NULL, 0200);
+MODULE_PARM_DESC(add, "netdev to make an RDMA device on, and the device's name, if not rxe0 and so on");
+module_param_cb(remove, &param_remove_ops, NULL, 0200);
+MODULE_PARM_DESC(remove, "RDMA device or netdev whose RDMA device goes; all: all of them");
+
+/* --- registration -------------------------------------------------------------------- */
+
+/**
+ * rxe_compat_rdma_nl_register() - accept commands
+ * @ops: the type of link
+ *
+ * Without netlink, should another driver have taken the client number, module
+ * parameters remain.
+ *
+ * Context: process context.
+ */
+void rxe_compat_rdma_nl_register(struct rdma_link_ops *ops)
+{
+	mutex_lock(&link_mutex);
+	link_type = ops;
+	mutex_unlock(&link_mutex);
+	nl_registered = !ibnl_add_client(NL_CLIENT, CMD_COUNT, nl_ops);
+	if (!nl_registered)
+		pr_warn("rxe: no \"rdma link add\": another module serves netlink client %d\n",
+			NL_CLIENT);
+}
+
+/**
+ * rxe_compat_rdma_nl_unregister() - accept no more commands
+ *
+ * Context: process context; waits for a command that runs.
+ */
+void rxe_compat_rdma_nl_unregister(void)
+{
+	if (nl_registered)
+		ibnl_remove_client(NL_CLIENT);
+	mutex_lock(&link_mutex);
+	link_type = NULL;
+	mutex_unlock(&link_mutex);
+}
+
+#endif /* !RXE_HAVE_RDMA_LINK_OPS */
