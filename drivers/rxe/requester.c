@@ -368,7 +368,6 @@ static bool sq_add_read(struct rxe_qp *qp, u32 last_psn)
 
 	if (sq->reads_tail - sq->reads_head >= qp->attr.max_rd_atomic)
 		return false;
-	read->first_psn = sq->psn;
 	read->last_psn = last_psn;
 	return true;
 }

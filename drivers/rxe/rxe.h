@@ -583,7 +583,6 @@ struct rxe_swqe {
 
 /* A READ or ATOMIC request on its way: at most max_rd_atomic of them. */
 struct rxe_sq_read {
-	u32	first_psn;
 	u32	last_psn;
 };
 
