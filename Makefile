@@ -4,7 +4,7 @@
 #
 #   make [KDIR=/any/configured/kernel/tree]   build rdma_rxe.ko here
 #   make install                              into the modules of that kernel
-#   make dkms-install                         for this and every later kernel
+#   make dkms-install [RELEASES=…]            for this and every later kernel
 #   make probe                                ask the kernel only, and say what it lacks
 #   make check                                the checks of the source itself
 #   make clean
@@ -13,12 +13,6 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 
 # the directory of this Makefile, whatever the caller's is
 HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
-
-NAME    := $(shell sed -n 's/^PACKAGE_NAME="\(.*\)"$$/\1/p' $(HERE)/dkms.conf)
-VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"$$/\1/p' $(HERE)/dkms.conf)
-
-# what a DKMS source tree is made of
-SOURCES := Kbuild Makefile dkms.conf compat drivers
 
 kbuild = $(MAKE) -C $(KDIR) M=$(HERE)
 
@@ -31,16 +25,7 @@ install: kdir
 	+$(kbuild) INSTALL_MOD_DIR=updates modules_install
 
 dkms-install:
-	@command -v dkms > /dev/null || { \
-		echo "make: dkms is not installed. On Debian and Ubuntu: apt install dkms" >&2; \
-		exit 1; }
-	rm -rf $(DESTDIR)/usr/src/$(NAME)-$(VERSION)
-	mkdir -p $(DESTDIR)/usr/src/$(NAME)-$(VERSION)
-	cd $(HERE) && cp -R $(SOURCES) $(DESTDIR)/usr/src/$(NAME)-$(VERSION)/
-	rm -rf $(DESTDIR)/usr/src/$(NAME)-$(VERSION)/compat/generated
-	find $(DESTDIR)/usr/src/$(NAME)-$(VERSION) \( -name '*.o' -o -name '.*.cmd' \) \
-		-exec rm -f {} +
-	dkms install $(NAME)/$(VERSION)
+	$(HERE)/scripts/install $(addprefix -k ,$(RELEASES))
 
 probe: kdir
 	+@$(kbuild) RXE_PROBE_ONLY=1 modules
