@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Counters without descriptors. A core that has no counters at all never asks for
- * them: there they are not shown.
+ * Counters without descriptors.
  */
 #include <linux/jiffies.h>
 #include <linux/slab.h>

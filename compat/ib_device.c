@@ -25,7 +25,6 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
-#include <linux/sysfs.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -42,26 +41,28 @@
  * @list: in device_list, from registered to freed
  * @device: it
  * @ndev: its netdev, held by the driver until dealloc_driver
+ * @parent: in sysfs, and for DMA
  * @index: never used twice
  * @users: whoever must find it registered
  * @idle: completed with the last user
  * @leaving: @work is queued; devices_lock
  * @done: completed when it is gone, if somebody waits; devices_lock
  * @work: removal
- * @gid_attrs: directory of the port
+ * @files: of the port
  * @objects: that users have made, of each kind
  */
 struct record {
 	struct list_head	list;
 	struct ib_device	*device;
 	struct net_device	*ndev;
+	struct device		*parent;
 	u32			index;
 	refcount_t		users;
 	struct completion	idle;
 	bool			leaving;
 	struct completion	*done;
 	struct work_struct	work;
-	struct kobject		*gid_attrs;
+	struct rxe_compat_ib_sysfs files;
 	atomic_t		objects[RXE_COMPAT_OBJECTS];
 };
 
@@ -144,138 +145,36 @@ static struct dma_map_ops virt_dma = {
 	.dma_supported	= virt_supported,
 };
 
-static struct device *dma_parent;
-
-static int dma_init(void)
-{
-	dma_parent = root_device_register("rxe");
-	if (IS_ERR(dma_parent))
-		return PTR_ERR(dma_parent);
-	dma_parent->archdata.dma_ops = &virt_dma;
-	dma_parent->coherent_dma_mask = DMA_BIT_MASK(64);
-	dma_parent->dma_mask = &dma_parent->coherent_dma_mask;
-	return 0;
-}
-
-/* --- gid_attrs --------------------------------------------------------------------- */
-
 /*
- * User libraries take every GID for RoCE v1 unless the port has a directory that
- * says otherwise.
+ * A parent of its own for each device: libraries look among the children of the
+ * parent for the uverbs device that belongs to an RDMA device.
  */
-struct gid_file {
-	struct kobj_attribute	attr;
-	char			name[12];
-	unsigned int		index;
-};
-
-static struct gid_file *gid_files;	/* types, then ndevs */
-static struct attribute **gid_attrs;	/* two lists, each ending with NULL */
-static unsigned int num_gids;
-static struct attribute_group gid_types = { .name = "types" };
-static struct attribute_group gid_ndevs = { .name = "ndevs" };
-
-static struct net_device *gid_netdev(struct kobject *dir, struct kobj_attribute *attr)
+static struct device *dma_parent(u32 index)
 {
-	/* DEVICE/ports/1/gid_attrs */
-	struct kobject *kobj = dir->parent->parent->parent;
-	struct ib_device *device = container_of(kobj, struct ib_device, dev.kobj);
-	struct gid_file *file = container_of(attr, struct gid_file, attr);
-	struct ib_gid_attr gid_attr = {};
-	union ib_gid gid;
-	int err;
+	struct device *parent;
+	char name[16];
 
-	err = ib_get_cached_gid(device, PORT, file->index, &gid, &gid_attr);
-	if (err)
-		return ERR_PTR(err);
-	return gid_attr.ndev ? gid_attr.ndev : ERR_PTR(-EINVAL);
+	snprintf(name, sizeof(name), "rxe-%u", index);
+	parent = root_device_register(name);
+	if (IS_ERR(parent))
+		return parent;
+	parent->archdata.dma_ops = &virt_dma;
+	parent->coherent_dma_mask = DMA_BIT_MASK(64);
+	parent->dma_mask = &parent->coherent_dma_mask;
+	return parent;
 }
 
-static ssize_t gid_type_show(struct kobject *dir, struct kobj_attribute *attr, char *buf)
-{
-	struct net_device *ndev = gid_netdev(dir, attr);
-
-	if (IS_ERR(ndev))
-		return -EINVAL;	/* as later cores answer for an empty entry */
-	dev_put(ndev);
-	return sprintf(buf, "RoCE v2\n");
-}
-
-static ssize_t gid_ndev_show(struct kobject *dir, struct kobj_attribute *attr, char *buf)
-{
-	struct net_device *ndev = gid_netdev(dir, attr);
-	ssize_t len;
-
-	if (IS_ERR(ndev))
-		return -EINVAL;
-	len = sprintf(buf, "%s\n", ndev->name);
-	dev_put(ndev);
-	return len;
-}
-
-static void gid_files_free(void)
-{
-	kvfree(gid_files);
-	kvfree(gid_attrs);
-	gid_files = NULL;
-	gid_attrs = NULL;
-}
-
-/* The files of all devices, made with the first port. */
-static int gid_files_init(unsigned int count)
-{
-	unsigned int i;
-
-	if (gid_files)
-		return count == num_gids ? 0 : -EINVAL;
-	gid_files = kvcalloc(2 * count, sizeof(*gid_files), GFP_KERNEL);
-	gid_attrs = kvcalloc(2 * (count + 1), sizeof(*gid_attrs), GFP_KERNEL);
-	if (!gid_files || !gid_attrs) {
-		gid_files_free();
-		return -ENOMEM;
-	}
-	for (i = 0; i < 2 * count; i++) {
-		struct gid_file *file = &gid_files[i];
-
-		file->index = i % count;
-		snprintf(file->name, sizeof(file->name), "%u", file->index);
-		sysfs_attr_init(&file->attr.attr);
-		file->attr.attr.name = file->name;
-		file->attr.attr.mode = 0444;
-		file->attr.show = i < count ? gid_type_show : gid_ndev_show;
-		gid_attrs[i + i / count] = &file->attr.attr;
-	}
-	gid_types.attrs = gid_attrs;
-	gid_ndevs.attrs = gid_attrs + count + 1;
-	num_gids = count;
-	return 0;
-}
+/* --- files of a port ------------------------------------------------------------------- */
 
 /* The core has made the directory of a port. */
 static int port_added(struct ib_device *device, u8 port, struct kobject *kobj)
 {
-	struct record *rec = to_record(device);
-	struct ib_port_immutable immutable = {};
-	int err;
-
-	err = device->get_port_immutable(device, port, &immutable);
-	if (!err)
-		err = gid_files_init(immutable.gid_tbl_len);
-	if (err)
-		return err;
-	rec->gid_attrs = kobject_create_and_add("gid_attrs", kobj);
-	if (!rec->gid_attrs)
-		return -ENOMEM;
-	err = sysfs_create_group(rec->gid_attrs, &gid_types);
-	if (!err)
-		err = sysfs_create_group(rec->gid_attrs, &gid_ndevs);
-	return err;
+	return rxe_compat_ib_sysfs_add(device, kobj, &to_record(device)->files);
 }
 
 static void port_leaves(struct record *rec)
 {
-	kobject_put(rec->gid_attrs);	/* with what is in it */
-	rec->gid_attrs = NULL;
+	rxe_compat_ib_sysfs_remove(&rec->files);
 }
 
 /* --- allocation and registration ------------------------------------------------------ */
@@ -375,6 +274,30 @@ static int check_name(const char *name)
 	return taken ? -ENFILE : 0;
 }
 
+/* Under register_mutex. */
+static int register_device(struct ib_device *device)
+{
+	struct record *rec = to_record(device);
+	int err;
+
+	rec->index = ++last_index;
+	rec->parent = dma_parent(rec->index);
+	if (IS_ERR(rec->parent))
+		return PTR_ERR(rec->parent);
+	device->dma_device = rec->parent;
+	err = ib_register_device(device, port_added);
+	if (err) {
+		port_leaves(rec);
+		root_device_unregister(rec->parent);
+		return err;
+	}
+	spin_lock(&devices_lock);
+	refcount_set(&rec->users, 1);
+	list_add_tail(&rec->list, &device_list);
+	spin_unlock(&devices_lock);
+	return 0;
+}
+
 /**
  * rxe_compat_ib_register_device() - let the world see a device
  * @device: operations and netdev are set
@@ -388,26 +311,16 @@ static int check_name(const char *name)
 int rxe_compat_ib_register_device(struct ib_device *device, const char *name,
 				  struct device *dma_device)
 {
-	struct record *rec = to_record(device);
 	int err;
 
+	if (WARN_ON(dma_device))
+		return -EINVAL;
 	mutex_lock(&register_mutex);
 	err = check_name(name);
-	if (err)
-		goto out;
-	strscpy(device->name, name, sizeof(device->name));
-	device->dma_device = dma_device ? dma_device : dma_parent;
-	err = ib_register_device(device, port_added);
-	if (err) {
-		port_leaves(rec);
-		goto out;
+	if (!err) {
+		strscpy(device->name, name, sizeof(device->name));
+		err = register_device(device);
 	}
-	spin_lock(&devices_lock);
-	rec->index = ++last_index;
-	refcount_set(&rec->users, 1);
-	list_add_tail(&rec->list, &device_list);
-	spin_unlock(&devices_lock);
-out:
 	mutex_unlock(&register_mutex);
 	return err;
 }
@@ -450,6 +363,7 @@ static void device_remove(struct work_struct *work)
 	wait_for_completion(&rec->idle);
 	port_leaves(rec);
 	ib_unregister_device(device);
+	root_device_unregister(rec->parent);
 	spin_lock(&devices_lock);
 	list_del_init(&rec->list);
 	done = rec->done;
@@ -576,6 +490,35 @@ int rxe_compat_ib_device_objects(struct ib_device *device, enum rxe_compat_objec
 	return atomic_add_return(change, &to_record(device)->objects[kind]);
 }
 
+/**
+ * rxe_compat_ib_device_counter() - read a counter of the port
+ * @device: registered
+ * @index: of the counter
+ * @value: out
+ *
+ * Context: process context.
+ * Return: 0, -ENOENT behind the last one, or what the driver says.
+ */
+int rxe_compat_ib_device_counter(struct ib_device *device, unsigned int index, u64 *value)
+{
+	return rxe_compat_ib_sysfs_counter(device, &to_record(device)->files, index, value);
+}
+
+/**
+ * rxe_compat_ib_device_counter_name() - name of a counter of the port
+ * @device: registered
+ * @index: of the counter
+ *
+ * Context: process context.
+ * Return: name, NULL behind the last one.
+ */
+const char *rxe_compat_ib_device_counter_name(struct ib_device *device, unsigned int index)
+{
+	const struct rdma_hw_stats *stats = to_record(device)->files.stats;
+
+	return stats && index < stats->num_counters ? stats->names[index] : NULL;
+}
+
 /* --- the rest ---------------------------------------------------------------------------- */
 
 /**
@@ -626,19 +569,12 @@ int ib_get_eth_speed(struct ib_device *device, u32 port, u16 *speed, u8 *width)
  * rxe_compat_ib_device_init() - before the first device
  *
  * Context: process context.
- * Return: 0 or an errno.
+ * Return: 0 or -ENOMEM.
  */
 int rxe_compat_ib_device_init(void)
 {
-	int err;
-
 	removals = alloc_workqueue("rxe-removals", WQ_UNBOUND, 0);
-	if (!removals)
-		return -ENOMEM;
-	err = dma_init();
-	if (err)
-		destroy_workqueue(removals);
-	return err;
+	return removals ? 0 : -ENOMEM;
 }
 
 /**
@@ -649,8 +585,7 @@ int rxe_compat_ib_device_init(void)
 void rxe_compat_ib_device_exit(void)
 {
 	destroy_workqueue(removals);
-	root_device_unregister(dma_parent);
-	gid_files_free();
+	rxe_compat_ib_sysfs_exit();
 }
 
 #endif /* !RXE_HAVE_IB_DEVICE_OPS */

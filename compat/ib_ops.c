@@ -13,6 +13,7 @@
  */
 #define RXE_COMPAT_KERNEL_IB_OPS
 
+#include <linux/dma-mapping.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <rdma/ib_user_verbs.h>
@@ -129,9 +130,42 @@ static struct rdma_hw_stats *alloc_hw_stats(struct ib_device *device, kernel_por
 
 #endif /* !RXE_HAVE_IB_OPS_ALLOC_HW_PORT_STATS */
 
+/* --- protection domains ------------------------------------------------------ */
+
+/* What could not fail had no result; nor does it fail now, all users being gone. */
+#if !RXE_HAVE_IB_OPS_DEALLOC_PD_INT
+
+static void dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	WARN_ON(newest->dealloc_pd(pd, udata));
+}
+
+#endif
+
 /* --- address handles --------------------------------------------------------- */
 
-#if !RXE_HAVE_IB_OPS_CREATE_USER_AH
+#if !RXE_HAVE_IB_OPS_DESTROY_AH_INT
+
+static void destroy_ah(struct ib_ah *ah, u32 flags)
+{
+	WARN_ON(newest->destroy_ah(ah, flags));
+}
+
+#endif
+
+#if !RXE_HAVE_RDMA_AH_INIT_ATTR
+
+static int create_ah(struct ib_ah *ah, struct rdma_ah_attr *attr, u32 flags,
+		     struct ib_udata *udata)
+{
+	struct rdma_ah_init_attr init = { .ah_attr = attr, .flags = flags };
+
+	if (udata)
+		return newest->create_user_ah(ah, &init, udata);
+	return newest->create_ah(ah, &init, NULL);
+}
+
+#elif !RXE_HAVE_IB_OPS_CREATE_USER_AH
 
 static int create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *attr,
 		     struct ib_udata *udata)
@@ -141,7 +175,7 @@ static int create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *attr,
 	return newest->create_ah(ah, attr, NULL);
 }
 
-#endif /* !RXE_HAVE_IB_OPS_CREATE_USER_AH */
+#endif /* !RXE_HAVE_RDMA_AH_INIT_ATTR */
 
 /* --- queue pairs ------------------------------------------------------------- */
 
@@ -220,6 +254,15 @@ static int create_cq_kernel(struct ib_cq *cq, const struct ib_cq_init_attr *attr
 
 #endif /* !RXE_HAVE_IB_OPS_CREATE_USER_CQ */
 
+#if !RXE_HAVE_IB_OPS_DESTROY_CQ_INT
+
+static void destroy_cq(struct ib_cq *cq, struct ib_udata *udata)
+{
+	WARN_ON(newest->destroy_cq(cq, udata));
+}
+
+#endif
+
 #if !RXE_HAVE_IB_OPS_RESIZE_USER_CQ
 
 /* Kernel users could resize, too; none did, and the newest table has no op for it. */
@@ -234,6 +277,17 @@ static int resize_cq(struct ib_cq *cq, int cqe, struct ib_udata *udata)
 
 #endif /* !RXE_HAVE_IB_OPS_RESIZE_USER_CQ */
 
+/* --- shared receive queues --------------------------------------------------- */
+
+#if !RXE_HAVE_IB_OPS_DESTROY_SRQ_INT
+
+static void destroy_srq(struct ib_srq *srq, struct ib_udata *udata)
+{
+	WARN_ON(newest->destroy_srq(srq, udata));
+}
+
+#endif
+
 /* --- memory regions ---------------------------------------------------------- */
 
 #if !RXE_HAVE_IB_OPS_REG_USER_MR_DMAH
@@ -246,6 +300,52 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 vi
 }
 
 #endif /* !RXE_HAVE_IB_OPS_REG_USER_MR_DMAH */
+
+#if !RXE_HAVE_IB_OPS_ALLOC_MR_NO_UDATA
+
+/* Only the kernel allocates such regions. */
+static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg,
+			      struct ib_udata *udata)
+{
+	return newest->alloc_mr(pd, type, max_num_sg);
+}
+
+#endif
+
+#if !RXE_HAVE_IB_OPS_SIZE_IB_MW
+
+/* The driver owned the memory, and the core filled in the window after the call. */
+static struct ib_mw *alloc_mw(struct ib_pd *pd, enum ib_mw_type type,
+			      struct ib_udata *udata)
+{
+	struct ib_mw *mw;
+	int err;
+
+	mw = kzalloc(newest->size_ib_mw, GFP_KERNEL);
+	if (!mw)
+		return ERR_PTR(-ENOMEM);
+	mw->device = pd->device;
+	mw->pd = pd;
+	mw->type = type;
+	err = newest->alloc_mw(mw, udata);
+	if (err) {
+		kfree(mw);
+		return ERR_PTR(err);
+	}
+	return mw;
+}
+
+static int dealloc_mw(struct ib_mw *mw)
+{
+	int err;
+
+	err = newest->dealloc_mw(mw);
+	if (!err)
+		kfree(mw);
+	return err;
+}
+
+#endif /* !RXE_HAVE_IB_OPS_SIZE_IB_MW */
 
 /* --- the table ---------------------------------------------------------------- */
 
@@ -273,16 +373,59 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 	SAME(mmap);
 	SAME(disassociate_ucontext);
 	SAME(alloc_pd);
-	SAME(dealloc_pd);
 	SAME(modify_ah);
 	SAME(query_ah);
-	SAME(destroy_ah);
+	SAME(attach_mcast);
+	SAME(detach_mcast);
 	SAME(modify_qp);
 	SAME(query_qp);
-	SAME(destroy_cq);
+	SAME(create_srq);
+	SAME(modify_srq);
+	SAME(query_srq);
+	SAME(post_srq_recv);
 	SAME(get_dma_mr);
+	SAME(map_mr_sg);
 	SAME(dereg_mr);
 	SAME(dealloc_driver);
+
+#if RXE_HAVE_IB_OPS_ALLOC_MR_NO_UDATA
+	SAME(alloc_mr);
+#else
+	VIA(alloc_mr, alloc_mr, alloc_mr);
+#endif
+
+#if RXE_HAVE_IB_OPS_SIZE_IB_MW
+	SAME(alloc_mw);
+	SAME(dealloc_mw);
+	SAME(size_ib_mw);
+#else
+	VIA(alloc_mw, alloc_mw, alloc_mw);
+	VIA(dealloc_mw, dealloc_mw, dealloc_mw);
+#endif
+
+#if RXE_HAVE_IB_OPS_DEALLOC_PD_INT
+	SAME(dealloc_pd);
+#else
+	VIA(dealloc_pd, dealloc_pd, dealloc_pd);
+#endif
+
+#if RXE_HAVE_IB_OPS_DESTROY_AH_INT
+	SAME(destroy_ah);
+#else
+	VIA(destroy_ah, destroy_ah, destroy_ah);
+#endif
+
+#if RXE_HAVE_IB_OPS_DESTROY_CQ_INT
+	SAME(destroy_cq);
+#else
+	VIA(destroy_cq, destroy_cq, destroy_cq);
+#endif
+
+#if RXE_HAVE_IB_OPS_DESTROY_SRQ_INT
+	SAME(destroy_srq);
+#else
+	VIA(destroy_srq, destroy_srq, destroy_srq);
+#endif
 
 #if RXE_HAVE_IB_DEVICE_ATTR_KERNEL_CAP_FLAGS
 	SAME(query_device);
@@ -353,6 +496,7 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 	SAME(size_ib_ah);
 	SAME(size_ib_cq);
 	SAME(size_ib_pd);
+	SAME(size_ib_srq);
 	SAME(size_ib_ucontext);
 }
 
@@ -374,6 +518,10 @@ static void enable_commands(struct ib_device *device)
 		IB_USER_VERBS_CMD_DESTROY_CQ, IB_USER_VERBS_CMD_PEEK_CQ,
 		IB_USER_VERBS_CMD_CREATE_QP, IB_USER_VERBS_CMD_QUERY_QP,
 		IB_USER_VERBS_CMD_MODIFY_QP, IB_USER_VERBS_CMD_DESTROY_QP,
+		IB_USER_VERBS_CMD_CREATE_SRQ, IB_USER_VERBS_CMD_MODIFY_SRQ,
+		IB_USER_VERBS_CMD_QUERY_SRQ, IB_USER_VERBS_CMD_DESTROY_SRQ,
+		IB_USER_VERBS_CMD_ALLOC_MW, IB_USER_VERBS_CMD_DEALLOC_MW,
+		IB_USER_VERBS_CMD_ATTACH_MCAST, IB_USER_VERBS_CMD_DETACH_MCAST,
 	};
 	unsigned int i;
 
@@ -404,5 +552,36 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	enable_commands(device);
 	mutex_unlock(&lock);
 }
+
+#if !RXE_HAVE_IB_USES_VIRT_DMA
+
+/**
+ * rxe_compat_ib_register_device() - ib_register_device() of a device without DMA
+ * @device: its operations are set
+ * @name: may hold one %d
+ * @dma_device: NULL
+ *
+ * Context: process context, without RTNL.
+ * Return: 0, or what the core says.
+ */
+int rxe_compat_ib_register_device(struct ib_device *device, const char *name,
+				  struct device *dma_device)
+{
+	int err;
+
+	if (WARN_ON(dma_device))
+		return -EINVAL;
+	device->dev.dma_ops = &dma_virt_ops;
+	err = dma_coerce_mask_and_coherent(&device->dev, DMA_BIT_MASK(64));
+	if (err)
+		return err;
+#if RXE_HAVE_IB_REGISTER_DEVICE_DMA
+	return ib_register_device(device, name, NULL);
+#else
+	return ib_register_device(device, name);
+#endif
+}
+
+#endif /* !RXE_HAVE_IB_USES_VIRT_DMA */
 
 #endif /* RXE_COMPAT_IB_OPS && RXE_HAVE_IB_DEVICE_OPS */

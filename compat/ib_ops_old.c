@@ -261,7 +261,7 @@ static int dealloc_pd(struct ib_pd *pd)
  * The source GID of an address, by index. Its netdev is held until gid_put();
  * there is no entry without one.
  */
-static int gid_get(struct ib_device *device, u8 port, u8 index,
+static int gid_get(struct ib_device *device, u8 port, u16 index,
 		   struct rxe_compat_ib_gid_attr *gid)
 {
 	struct ib_gid_attr attr;
@@ -287,6 +287,65 @@ static void gid_put(struct rxe_compat_ib_gid_attr *gid)
 	if (gid->ndev)
 		dev_put(gid->ndev);
 	gid->ndev = NULL;
+}
+
+/**
+ * rdma_get_gid_attr() - the entry of the GID table at an index
+ * @device: device
+ * @port: port
+ * @index: place in the table
+ *
+ * Context: any.
+ * Return: the entry, for rdma_put_gid_attr(); or an error pointer.
+ */
+const struct rxe_compat_ib_gid_attr *rdma_get_gid_attr(struct ib_device *device, u32 port,
+						       int index)
+{
+	struct rxe_compat_ib_gid_attr *gid;
+	int err;
+
+	gid = kmalloc(sizeof(*gid), GFP_ATOMIC);
+	if (!gid)
+		return ERR_PTR(-ENOMEM);
+	err = gid_get(device, port, index, gid);
+	if (!err)
+		return gid;
+	kfree(gid);
+	return ERR_PTR(err);
+}
+
+/**
+ * rdma_put_gid_attr() - give back what the functions around here have returned
+ * @attr: the entry
+ *
+ * Context: any.
+ */
+void rdma_put_gid_attr(const struct rxe_compat_ib_gid_attr *attr)
+{
+	gid_put((struct rxe_compat_ib_gid_attr *)attr);
+	kfree(attr);
+}
+
+/**
+ * rdma_find_gid_by_port() - the entry of the GID table that has an address
+ * @device: device
+ * @gid: address
+ * @type: RoCE v2; the table knows no types
+ * @port: port
+ * @ndev: netdev of the address, NULL: any
+ *
+ * Context: any.
+ * Return: the entry, for rdma_put_gid_attr(); or an error pointer.
+ */
+const struct rxe_compat_ib_gid_attr *
+rdma_find_gid_by_port(struct ib_device *device, const union ib_gid *gid, enum ib_gid_type type,
+		      u32 port, struct net_device *ndev)
+{
+	u16 index;
+	int err;
+
+	err = ib_find_cached_gid_by_port(device, gid, port, ndev, &index);
+	return err ? ERR_PTR(err) : rdma_get_gid_attr(device, port, index);
 }
 
 static void address_new(struct rdma_ah_attr *to, const struct ib_ah_attr *from,
@@ -448,6 +507,100 @@ static int destroy_cq(struct ib_cq *cq)
 	gone(cq->device, RXE_COMPAT_CQ);
 	kfree(cq);
 	return 0;
+}
+
+/* --- fast registration, memory windows -------------------------------------------------------- */
+
+static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct ib_mr *mr = newest->alloc_mr(pd, type, max_num_sg);
+
+	if (!IS_ERR(mr))
+		made(pd->device, RXE_COMPAT_MR);
+	return mr;
+}
+
+static int map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int nents)
+{
+	return newest->map_mr_sg(mr, sg, nents, NULL);
+}
+
+static struct ib_mw *alloc_mw(struct ib_pd *pd, enum ib_mw_type type)
+{
+	struct ib_mw *mw;
+	int err;
+
+	mw = kzalloc(newest->size_ib_mw, GFP_KERNEL);
+	if (!mw)
+		return ERR_PTR(-ENOMEM);
+	mw->device = pd->device;
+	mw->pd = pd;
+	mw->type = type;
+	err = newest->alloc_mw(mw, NULL);
+	if (err) {
+		kfree(mw);
+		return ERR_PTR(err);
+	}
+	return mw;
+}
+
+static int dealloc_mw(struct ib_mw *mw)
+{
+	int err;
+
+	err = newest->dealloc_mw(mw);
+	if (!err)
+		kfree(mw);
+	return err;
+}
+
+/* --- shared receive queues ---------------------------------------------------------------- */
+
+static struct ib_srq *create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr,
+				 struct ib_udata *udata)
+{
+	struct uverbs_attr_bundle bundle;
+	struct ib_srq *srq;
+	int err;
+
+	srq = kzalloc(newest->size_ib_srq, GFP_KERNEL);
+	if (!srq)
+		return ERR_PTR(-ENOMEM);
+	srq->device = pd->device;
+	srq->pd = pd;
+	srq->event_handler = attr->event_handler;
+	srq->srq_context = attr->srq_context;
+	srq->srq_type = attr->srq_type;
+	err = newest->create_srq(srq, attr, user_data(&bundle, udata, pd_context(pd)));
+	if (err) {
+		kfree(srq);
+		return ERR_PTR(err);
+	}
+	return srq;
+}
+
+static int modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr,
+		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct uverbs_attr_bundle bundle;
+
+	return newest->modify_srq(srq, attr, mask,
+				  user_data(&bundle, udata, pd_context(srq->pd)));
+}
+
+static int destroy_srq(struct ib_srq *srq)
+{
+	int err;
+
+	err = newest->destroy_srq(srq, NULL);
+	if (!err)
+		kfree(srq);
+	return err;
+}
+
+static int post_srq_recv(struct ib_srq *srq, struct ib_recv_wr *wr, struct ib_recv_wr **bad_wr)
+{
+	return newest->post_srq_recv(srq, wr, (const struct ib_recv_wr **)bad_wr);
 }
 
 /* --- queue pairs ------------------------------------------------------------------------ */
@@ -703,6 +856,10 @@ static const u8 commands[] = {
 	IB_USER_VERBS_CMD_DESTROY_CQ, IB_USER_VERBS_CMD_PEEK_CQ,
 	IB_USER_VERBS_CMD_CREATE_QP, IB_USER_VERBS_CMD_QUERY_QP,
 	IB_USER_VERBS_CMD_MODIFY_QP, IB_USER_VERBS_CMD_DESTROY_QP,
+	IB_USER_VERBS_CMD_CREATE_SRQ, IB_USER_VERBS_CMD_MODIFY_SRQ,
+	IB_USER_VERBS_CMD_QUERY_SRQ, IB_USER_VERBS_CMD_DESTROY_SRQ,
+	IB_USER_VERBS_CMD_ALLOC_MW, IB_USER_VERBS_CMD_DEALLOC_MW,
+	IB_USER_VERBS_CMD_ATTACH_MCAST, IB_USER_VERBS_CMD_DETACH_MCAST,
 };
 
 /**
@@ -749,6 +906,17 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	device->create_cq = create_cq;
 	device->resize_cq = resize_cq;
 	device->destroy_cq = destroy_cq;
+	device->attach_mcast = ops->attach_mcast;
+	device->detach_mcast = ops->detach_mcast;
+	device->alloc_mr = alloc_mr;
+	device->map_mr_sg = map_mr_sg;
+	device->alloc_mw = alloc_mw;
+	device->dealloc_mw = dealloc_mw;
+	device->create_srq = create_srq;
+	device->modify_srq = modify_srq;
+	device->query_srq = ops->query_srq;
+	device->destroy_srq = destroy_srq;
+	device->post_srq_recv = post_srq_recv;
 	device->poll_cq = ops->poll_cq;
 	device->peek_cq = ops->peek_cq;
 	device->req_notify_cq = ops->req_notify_cq;
@@ -767,6 +935,35 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	device->uverbs_ex_cmd_mask = BIT_ULL(IB_USER_VERBS_EX_CMD_QUERY_DEVICE) |
 				     BIT_ULL(IB_USER_VERBS_EX_CMD_CREATE_CQ) |
 				     BIT_ULL(IB_USER_VERBS_EX_CMD_CREATE_QP);
+}
+
+/**
+ * rxe_compat_ib_ops_stats_alloc() - the driver's counters
+ * @device: device
+ * @port: port
+ *
+ * Context: process context.
+ * Return: to be freed with kfree(); NULL for no memory.
+ */
+struct rdma_hw_stats *rxe_compat_ib_ops_stats_alloc(struct ib_device *device, u32 port)
+{
+	return newest->alloc_hw_port_stats(device, port);
+}
+
+/**
+ * rxe_compat_ib_ops_stats_read() - have the driver write the values
+ * @device: device
+ * @stats: of rxe_compat_ib_ops_stats_alloc()
+ * @port: port
+ * @index: the one that is wanted
+ *
+ * Context: process context.
+ * Return: negative errno on failure.
+ */
+int rxe_compat_ib_ops_stats_read(struct ib_device *device, struct rdma_hw_stats *stats,
+				 u32 port, int index)
+{
+	return newest->get_hw_stats(device, stats, port, index);
 }
 
 /**

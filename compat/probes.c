@@ -88,6 +88,19 @@
 #error "It is configured without CONFIG_NET_UDP_TUNNEL."
 #endif
 
+/*
+ * The core changed shape between: from one that lets drivers allocate every object
+ * and knows no RoCE v2, to one that allocates all but QPs.
+ * Require: core Its RDMA core is one of Linux 4.5 to 5.2; 4.4 and 5.3 or later are served.
+ */
+#line 1 "require:core"
+#if defined(DECLARE_RDMA_OBJ_SIZE) || defined(RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP)
+PROBE(core)
+{
+	MEMBER(struct ib_device_ops, size_ib_cq);
+}
+#endif
+
 /* --- the engine's own controls ------------------------------------------ */
 
 #line 1 "probe:must_pass"
@@ -184,6 +197,58 @@ PROBE(ib_ops_size_ib_qp)
 	MEMBER(struct ib_device_ops, size_ib_qp);
 }
 
+/* Linux 5.10: "RDMA: Restore ability to fail on PD deallocate" */
+#line 1 "probe:ib_ops_dealloc_pd_int"
+PROBE(ib_ops_dealloc_pd_int)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.dealloc_pd, int (*)(struct ib_pd *, struct ib_udata *));
+}
+
+/* Linux 5.10: "RDMA: Restore ability to fail on AH destroy" */
+#line 1 "probe:ib_ops_destroy_ah_int"
+PROBE(ib_ops_destroy_ah_int)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.destroy_ah, int (*)(struct ib_ah *, u32));
+}
+
+/* Linux 5.10: "RDMA: Restore ability to fail on CQ destroy" */
+#line 1 "probe:ib_ops_destroy_cq_int"
+PROBE(ib_ops_destroy_cq_int)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.destroy_cq, int (*)(struct ib_cq *, struct ib_udata *));
+}
+
+/* Linux 5.10: "RDMA: Restore ability to fail on SRQ destroy" */
+#line 1 "probe:ib_ops_destroy_srq_int"
+PROBE(ib_ops_destroy_srq_int)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.destroy_srq, int (*)(struct ib_srq *, struct ib_udata *));
+}
+
+/* Linux 5.10: alloc_mr() serves the kernel only, and has no udata any more */
+#line 1 "probe:ib_ops_alloc_mr_no_udata"
+PROBE(ib_ops_alloc_mr_no_udata)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.alloc_mr, struct ib_mr *(*)(struct ib_pd *, enum ib_mr_type, u32));
+}
+
+/* Linux 5.10: the core allocates memory windows */
+#line 1 "probe:ib_ops_size_ib_mw"
+PROBE(ib_ops_size_ib_mw)
+{
+	MEMBER(struct ib_device_ops, size_ib_mw);
+}
+
 /* --- rdma/ib_verbs.h: the rest ------------------------------------------- */
 
 /* Linux 4.19: "IB/core: Introduce GID attribute get, put and hold APIs" */
@@ -202,6 +267,15 @@ PROBE(ib_uverbs_wr_opcode)
 	(void)opcode;
 }
 
+/* Linux 5.9: and those of completions */
+#line 1 "probe:ib_uverbs_wc_opcode"
+PROBE(ib_uverbs_wc_opcode)
+{
+	int opcode = IB_UVERBS_WC_SEND;
+
+	(void)opcode;
+}
+
 /* Linux 4.19: the headers of RoCE v2 are counted, not only those of v1 */
 #line 1 "probe:iboe_get_mtu_v2"
 PROBE(iboe_get_mtu_v2)
@@ -209,6 +283,36 @@ PROBE(iboe_get_mtu_v2)
 	int bytes = IB_EXT_XRC_BYTES;
 
 	(void)bytes;
+}
+
+/* Linux 5.10: "IB/core: Change active_speed to u16" */
+#line 1 "probe:ib_port_attr_active_speed_u16"
+PROBE(ib_port_attr_active_speed_u16)
+{
+	struct ib_port_attr attr;
+
+	SAME(attr.active_speed, u16);
+}
+
+/* Linux 5.8: what creates an address handle is a structure, with the slave of a bond */
+#line 1 "probe:rdma_ah_init_attr"
+PROBE(rdma_ah_init_attr)
+{
+	MEMBER(struct rdma_ah_init_attr, ah_attr);
+}
+
+/* Linux 5.10: ib_register_device() takes the device that does the DMA */
+#line 1 "probe:ib_register_device_dma"
+PROBE(ib_register_device_dma)
+{
+	SAME(&ib_register_device, int (*)(struct ib_device *, const char *, struct device *));
+}
+
+/* Linux 5.11: "RDMA/core: remove use of dma_virt_ops" */
+#line 1 "probe:ib_uses_virt_dma"
+PROBE(ib_uses_virt_dma)
+{
+	DECLARED(ib_uses_virt_dma);
 }
 
 /* Linux 5.1: "RDMA/core: Add support for adding and deleting links" and so on */
@@ -427,6 +531,16 @@ PROBE(kvcalloc)
 #line 1 "probe:for_each_sgtable_page"
 #ifndef for_each_sgtable_page
 #error "no"
+#else
+PROBE(for_each_sgtable_page)
+{
+	struct sg_page_iter iter;
+	struct sg_table table[1];
+
+	/* some back-ports take nothing but a name */
+	for_each_sgtable_page(&table[0], &iter, 0)
+		;
+}
 #endif
 
 /* Linux 5.9: "treewide: Introduce tasklet_setup" */
@@ -477,6 +591,12 @@ PROBE(kmap_local_page)
  * Export: crypto_alloc_shash crypto_alloc_shash
  */
 
+/*
+ * IPv6 groups can be joined without a socket.
+ * Linux 5.4 exports it to modules, 4.4 does not
+ * Export: ipv6_dev_mc_inc ipv6_dev_mc_inc
+ */
+
 /* Linux 6.2: "timers: Rename del_timer_sync() to timer_delete_sync()", in 6.1 stable, too */
 #line 1 "probe:timer_delete_sync"
 PROBE(timer_delete_sync)
@@ -503,3 +623,7 @@ PROBE(wq_percpu)
 #ifndef timer_container_of
 #error "no"
 #endif
+
+/* Linux 4.7: "sk_buff: allow segmenting based on frag sizes", "sctp: Add GSO support" */
+#line 1 "probe:skb_gso_sctp"
+int skb_gso_sctp = SKB_GSO_SCTP;

@@ -5,13 +5,14 @@
  *
  *   rdma link add NAME type rxe netdev IF      echo IF [NAME] > /sys/module/MODULE/parameters/add
  *   rdma link delete NAME                      echo NAME > .../parameters/remove
- *   rdma link, rdma dev, rdma system, rdma resource
+ *   rdma link, rdma dev, rdma system, rdma resource, rdma statistic
  *
  * The netlink protocol of these kernels has clients by number; that of the later
  * commands is free. A request runs as a dump: its handler is called for each
- * buffer of answers until it has none, and its error ends the answer. Requests
- * come from the initial network namespace only; the parameters work in any, for
- * the netdevs of the namespace of whoever writes.
+ * buffer of answers until it has none, and its error ends the answer. The core
+ * has a socket in the initial network namespace only; each of the others gets
+ * one here. Commands and parameters are about the netdevs of the namespace of
+ * whoever gives them; all devices are seen in all of them.
  */
 #define RXE_COMPAT_KERNEL_IB_OPS
 
@@ -26,6 +27,8 @@
 #include <linux/string.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
+#include <net/netns/generic.h>
+#include <net/sock.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_netlink.h>
 
@@ -41,6 +44,7 @@ enum {
 	CMD_PORT_GET		= 5,
 	CMD_SYS_GET		= 6,
 	CMD_RES_GET		= 9,
+	CMD_STAT_GET		= 17,
 	CMD_COUNT,
 
 	ATTR_DEV_INDEX		= 1,
@@ -60,7 +64,11 @@ enum {
 	ATTR_NDEV_NAME		= 51,
 	ATTR_LINK_TYPE		= 65,
 	ATTR_NETNS_MODE		= 66,
-	ATTR_MAX		= ATTR_NETNS_MODE,
+	ATTR_STAT_COUNTERS	= 80,
+	ATTR_STAT_ENTRY		= 81,
+	ATTR_STAT_NAME		= 82,
+	ATTR_STAT_VALUE		= 83,
+	ATTR_MAX		= ATTR_STAT_VALUE,
 
 	NETNS_MODE_SHARED	= 1,
 };
@@ -68,12 +76,12 @@ enum {
 static DEFINE_MUTEX(link_mutex);
 static struct rdma_link_ops *link_type;		/* link_mutex */
 
-static int link_add(const char *name, const char *netdev)
+static int link_add(const char *name, struct net *net, const char *netdev)
 {
 	struct net_device *ndev;
 	int err;
 
-	ndev = dev_get_by_name(current->nsproxy->net_ns, netdev);
+	ndev = dev_get_by_name(net, netdev);
 	if (!ndev)
 		return -ENODEV;
 	mutex_lock(&link_mutex);
@@ -106,8 +114,15 @@ struct answer {
 	struct netlink_callback	*cb;
 	int			op;
 	u32			only;
-	int			(*put)(struct sk_buff *skb, struct ib_device *device);
+	int			(*put)(struct sk_buff *skb, struct net *net,
+				       struct ib_device *device);
 };
+
+/* The namespace that a request comes from: the socket is the one that received it. */
+static struct net *nl_net(const struct netlink_callback *cb)
+{
+	return sock_net(cb->skb->sk);
+}
 
 static int parse(struct netlink_callback *cb, struct nlattr **tb)
 {
@@ -132,7 +147,7 @@ static int answer_device(struct ib_device *device, u32 index, void *arg)
 		return -EMSGSIZE;
 	if (nla_put_u32(answer->skb, ATTR_DEV_INDEX, index) ||
 	    nla_put_string(answer->skb, ATTR_DEV_NAME, device->name) ||
-	    answer->put(answer->skb, device)) {
+	    answer->put(answer->skb, nl_net(answer->cb), device)) {
 		nlmsg_cancel(answer->skb, nlh);
 		return -EMSGSIZE;
 	}
@@ -143,7 +158,8 @@ static int answer_device(struct ib_device *device, u32 index, void *arg)
 
 /* One buffer with as many devices as go into it. */
 static int answer_devices(struct sk_buff *skb, struct netlink_callback *cb, int op,
-			  int (*put)(struct sk_buff *skb, struct ib_device *device))
+			  int (*put)(struct sk_buff *skb, struct net *net,
+				     struct ib_device *device))
 {
 	struct answer answer = { .skb = skb, .cb = cb, .op = op, .put = put };
 	struct nlattr *tb[ATTR_MAX + 1];
@@ -158,7 +174,7 @@ static int answer_devices(struct sk_buff *skb, struct netlink_callback *cb, int 
 	return skb->len ? skb->len : err;
 }
 
-static int fill_device(struct sk_buff *skb, struct ib_device *device)
+static int fill_device(struct sk_buff *skb, struct net *net, struct ib_device *device)
 {
 	u64 guid = be64_to_cpu(device->node_guid);
 
@@ -169,7 +185,7 @@ static int fill_device(struct sk_buff *skb, struct ib_device *device)
 	       nla_put_u8(skb, ATTR_DEV_NODE_TYPE, device->node_type);
 }
 
-static int fill_port(struct sk_buff *skb, struct ib_device *device)
+static int fill_port(struct sk_buff *skb, struct net *net, struct ib_device *device)
 {
 	struct net_device *ndev = rxe_compat_ib_device_netdev(device);
 	struct ib_port_attr attr;
@@ -181,20 +197,22 @@ static int fill_port(struct sk_buff *skb, struct ib_device *device)
 	    nla_put_u8(skb, ATTR_PORT_PHYS_STATE, attr.phys_state))
 		return -EMSGSIZE;
 	/* the index of a netdev means nothing in another namespace */
-	if (!ndev || !net_eq(dev_net(ndev), &init_net))
+	if (!ndev || !net_eq(dev_net(ndev), net))
 		return 0;
 	return nla_put_u32(skb, ATTR_NDEV_INDEX, ndev->ifindex) ||
 	       nla_put_string(skb, ATTR_NDEV_NAME, ndev->name);
 }
 
-static int fill_entry(struct sk_buff *skb, const char *name, u64 count)
+/* A nested pair of name and number, in attributes of the given types. */
+static int fill_entry(struct sk_buff *skb, int entry_type, int name_type, const char *name,
+		      int value_type, u64 value)
 {
-	struct nlattr *entry = nla_nest_start(skb, ATTR_RES_ENTRY);
+	struct nlattr *entry = nla_nest_start(skb, entry_type);
 
 	if (!entry)
 		return -EMSGSIZE;
-	if (nla_put_string(skb, ATTR_RES_NAME, name) ||
-	    nla_put_u64(skb, ATTR_RES_CURR, count)) {
+	if (nla_put_string(skb, name_type, name) ||
+	    nla_put_u64(skb, value_type, value)) {
 		nla_nest_cancel(skb, entry);
 		return -EMSGSIZE;
 	}
@@ -203,7 +221,7 @@ static int fill_entry(struct sk_buff *skb, const char *name, u64 count)
 }
 
 /* What the device's users have made; the connection manager does not say. */
-static int fill_resources(struct sk_buff *skb, struct ib_device *device)
+static int fill_resources(struct sk_buff *skb, struct net *net, struct ib_device *device)
 {
 	static const char * const names[RXE_COMPAT_OBJECTS] = {
 		[RXE_COMPAT_PD]		= "pd",
@@ -218,12 +236,37 @@ static int fill_resources(struct sk_buff *skb, struct ib_device *device)
 	if (!summary)
 		return -EMSGSIZE;
 	for (i = 0; i < RXE_COMPAT_OBJECTS; i++) {
-		if (fill_entry(skb, names[i], rxe_compat_ib_device_objects(device, i, 0))) {
+		if (fill_entry(skb, ATTR_RES_ENTRY, ATTR_RES_NAME, names[i], ATTR_RES_CURR,
+			       rxe_compat_ib_device_objects(device, i, 0))) {
 			nla_nest_cancel(skb, summary);
 			return -EMSGSIZE;
 		}
 	}
 	nla_nest_end(skb, summary);
+	return 0;
+}
+
+static int fill_counters(struct sk_buff *skb, struct net *net, struct ib_device *device)
+{
+	struct nlattr *table;
+	const char *name;
+	u64 value;
+	int i;
+
+	if (nla_put_u32(skb, ATTR_PORT_INDEX, 1))
+		return -EMSGSIZE;
+	table = nla_nest_start(skb, ATTR_STAT_COUNTERS);
+	if (!table)
+		return -EMSGSIZE;
+	for (i = 0; (name = rxe_compat_ib_device_counter_name(device, i)); i++) {
+		if (!rxe_compat_ib_device_counter(device, i, &value) &&
+		    fill_entry(skb, ATTR_STAT_ENTRY, ATTR_STAT_NAME, name, ATTR_STAT_VALUE,
+			       value)) {
+			nla_nest_cancel(skb, table);
+			return -EMSGSIZE;
+		}
+	}
+	nla_nest_end(skb, table);
 	return 0;
 }
 
@@ -240,6 +283,11 @@ static int nl_port_get(struct sk_buff *skb, struct netlink_callback *cb)
 static int nl_res_get(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return answer_devices(skb, cb, CMD_RES_GET, fill_resources);
+}
+
+static int nl_stat_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return answer_devices(skb, cb, CMD_STAT_GET, fill_counters);
 }
 
 static int nl_sys_get(struct sk_buff *skb, struct netlink_callback *cb)
@@ -269,7 +317,7 @@ static int nl_newlink(struct sk_buff *skb, struct netlink_callback *cb)
 		return -EINVAL;
 	if (nla_strcmp(tb[ATTR_LINK_TYPE], link_type->type))
 		return -EINVAL;
-	return link_add(nla_data(tb[ATTR_DEV_NAME]), nla_data(tb[ATTR_NDEV_NAME]));
+	return link_add(nla_data(tb[ATTR_DEV_NAME]), nl_net(cb), nla_data(tb[ATTR_NDEV_NAME]));
 }
 
 /**
@@ -318,9 +366,81 @@ static const struct ibnl_client_cbs nl_ops[CMD_COUNT] = {
 	[CMD_PORT_GET]	= { .dump = nl_port_get, .module = THIS_MODULE },
 	[CMD_SYS_GET]	= { .dump = nl_sys_get, .module = THIS_MODULE },
 	[CMD_RES_GET]	= { .dump = nl_res_get, .module = THIS_MODULE },
+	[CMD_STAT_GET]	= { .dump = nl_stat_get, .module = THIS_MODULE },
 };
 
 static bool nl_registered;
+
+/* --- sockets of the other namespaces ---------------------------------------------------- */
+
+static unsigned int nl_net_id;
+static DEFINE_MUTEX(nl_mutex);		/* one request at a time, as in the core */
+
+/**
+ * struct nl_socket - where the rdma tool of a namespace sends its commands
+ * @sk: kernel socket, NULL where the core has its own
+ */
+struct nl_socket {
+	struct sock	*sk;
+};
+
+static int nl_request(struct sk_buff *skb, struct nlmsghdr *nlh)
+{
+	struct netlink_dump_control control = { .module = THIS_MODULE };
+	int op = RDMA_NL_GET_OP(nlh->nlmsg_type);
+
+	if (RDMA_NL_GET_CLIENT(nlh->nlmsg_type) != NL_CLIENT || op >= CMD_COUNT ||
+	    !nl_ops[op].dump)
+		return -EINVAL;
+	control.dump = nl_ops[op].dump;
+	return netlink_dump_start(skb->sk, skb, nlh, &control);
+}
+
+static void nl_receive(struct sk_buff *skb)
+{
+	mutex_lock(&nl_mutex);
+	netlink_rcv_skb(skb, nl_request);
+	mutex_unlock(&nl_mutex);
+}
+
+/* A namespace without the tool's commands is better than none: the parameters remain. */
+static int __net_init nl_net_init(struct net *net)
+{
+	struct netlink_kernel_cfg cfg = { .input = nl_receive };
+	struct nl_socket *socket = net_generic(net, nl_net_id);
+
+	if (!net_eq(net, &init_net))
+		socket->sk = netlink_kernel_create(net, NETLINK_RDMA, &cfg);
+	return 0;
+}
+
+static void __net_exit nl_net_exit(struct net *net)
+{
+	struct nl_socket *socket = net_generic(net, nl_net_id);
+
+	if (socket->sk)
+		netlink_kernel_release(socket->sk);
+}
+
+static struct pernet_operations nl_net_ops = {
+	.init = nl_net_init,
+	.exit = nl_net_exit,
+	.id = &nl_net_id,
+	.size = sizeof(struct nl_socket),
+};
+
+static bool nl_net_registered;
+
+/* Nobody is inside a handler afterwards. */
+static void nl_net_unregister(void)
+{
+	if (!nl_net_registered)
+		return;
+	unregister_pernet_subsys(&nl_net_ops);
+	synchronize_net();
+	mutex_lock(&nl_mutex);
+	mutex_unlock(&nl_mutex);
+}
 
 /* --- module parameters --------------------------------------------------------------- */
 
@@ -332,7 +452,7 @@ static int param_add(const char *value, const struct kernel_param *kp)
 		return -EINVAL;
 	netdev = strsep(&rest, "\n ");
 	name = strsep(&rest, "\n ");
-	return link_add(name && *name ? name : "rxe%d", netdev);
+	return link_add(name && *name ? name : "rxe%d", current->nsproxy->net_ns, netdev);
 }
 
 static int param_remove(const char *value, const struct kernel_param *kp)
@@ -394,6 +514,8 @@ void rxe_compat_rdma_nl_register(struct rdma_link_ops *ops)
 	if (!nl_registered)
 		pr_warn("rxe: no \"rdma link add\": another module serves netlink client %d\n",
 			NL_CLIENT);
+	else
+		nl_net_registered = !register_pernet_subsys(&nl_net_ops);
 }
 
 /**
@@ -403,6 +525,7 @@ void rxe_compat_rdma_nl_register(struct rdma_link_ops *ops)
  */
 void rxe_compat_rdma_nl_unregister(void)
 {
+	nl_net_unregister();
 	if (nl_registered)
 		ibnl_remove_client(NL_CLIENT);
 	mutex_lock(&link_mutex);

@@ -6,6 +6,7 @@
 #include_next <linux/scatterlist.h>
 
 #if !RXE_HAVE_FOR_EACH_SGTABLE_PAGE
+#undef for_each_sgtable_page
 #define for_each_sgtable_page(sgt, piter, pgoffset) \
 	for_each_sg_page((sgt)->sgl, piter, (sgt)->orig_nents, pgoffset)
 #endif

@@ -16,6 +16,14 @@ rxe_compat_rdma_read_gid_attr_ndev_rcu(const struct rxe_compat_ib_gid_attr *attr
 
 #define rdma_read_gid_attr_ndev_rcu rxe_compat_rdma_read_gid_attr_ndev_rcu
 
+/* compat/ib_ops_old.c */
+const struct rxe_compat_ib_gid_attr *rdma_get_gid_attr(struct ib_device *device, u32 port,
+						       int index);
+const struct rxe_compat_ib_gid_attr *
+rdma_find_gid_by_port(struct ib_device *device, const union ib_gid *gid, enum ib_gid_type type,
+		      u32 port, struct net_device *ndev);
+void rdma_put_gid_attr(const struct rxe_compat_ib_gid_attr *attr);
+
 #endif /* !RXE_HAVE_IB_GID_ATTR_GID */
 
 #endif /* RXE_COMPAT_RDMA_IB_CACHE_H */

@@ -27,6 +27,10 @@ enum ib_uverbs_wr_opcode {
 	IB_UVERBS_WR_ATOMIC_WRITE		= 15,
 };
 
+#endif /* !RXE_HAVE_IB_UVERBS_WR_OPCODE */
+
+#if !RXE_HAVE_IB_UVERBS_WC_OPCODE
+
 /* Completions of them */
 enum ib_uverbs_wc_opcode {
 	IB_UVERBS_WC_SEND			= 0,
@@ -41,6 +45,6 @@ enum ib_uverbs_wc_opcode {
 	IB_UVERBS_WC_ATOMIC_WRITE		= 9,
 };
 
-#endif /* !RXE_HAVE_IB_UVERBS_WR_OPCODE */
+#endif /* !RXE_HAVE_IB_UVERBS_WC_OPCODE */
 
 #endif /* RXE_COMPAT_RDMA_IB_USER_VERBS_H */

@@ -81,10 +81,25 @@ enum {
 	!RXE_HAVE_IB_OPS_REPORT_PORT_EVENT || !RXE_HAVE_IB_OPS_CREATE_USER_AH || \
 	!RXE_HAVE_IB_OPS_ALLOC_HW_PORT_STATS || !RXE_HAVE_IB_OPS_PORT_U32 || \
 	!RXE_HAVE_IB_OPS_SIZE_IB_QP || !RXE_HAVE_IB_DEVICE_ATTR_KERNEL_CAP_FLAGS || \
+	!RXE_HAVE_IB_OPS_DEALLOC_PD_INT || !RXE_HAVE_IB_OPS_DESTROY_AH_INT || \
+	!RXE_HAVE_IB_OPS_DESTROY_CQ_INT || !RXE_HAVE_IB_OPS_DESTROY_SRQ_INT || \
+	!RXE_HAVE_RDMA_AH_INIT_ATTR || !RXE_HAVE_IB_OPS_ALLOC_MR_NO_UDATA || \
+	!RXE_HAVE_IB_OPS_SIZE_IB_MW || \
 	!RXE_HAVE_IB_DEVICE_OPS
 #define RXE_COMPAT_IB_OPS 1
 #else
 #define RXE_COMPAT_IB_OPS 0
+#endif
+
+#if !RXE_HAVE_RDMA_AH_INIT_ATTR && RXE_HAVE_IB_DEVICE_OPS
+
+/* Its members were arguments. */
+struct rdma_ah_init_attr {
+	struct rdma_ah_attr	*ah_attr;
+	u32			flags;
+	struct net_device	*xmit_slave;
+};
+
 #endif
 
 #if RXE_COMPAT_IB_OPS
@@ -141,17 +156,32 @@ struct rxe_compat_ib_device_ops {
 	int (*query_qp)(struct ib_qp *qp, struct rxe_compat_ib_qp_attr *attr, int mask,
 			struct ib_qp_init_attr *init_attr);
 	int (*destroy_qp)(struct ib_qp *qp, struct ib_udata *udata);
+	int (*attach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
+	int (*detach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 	int (*create_cq)(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 			 struct uverbs_attr_bundle *attrs);
 	int (*create_user_cq)(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 			      struct uverbs_attr_bundle *attrs);
 	int (*destroy_cq)(struct ib_cq *cq, struct ib_udata *udata);
 	int (*resize_user_cq)(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata);
+	int (*create_srq)(struct ib_srq *srq, struct ib_srq_init_attr *attr,
+			  struct ib_udata *udata);
+	int (*modify_srq)(struct ib_srq *srq, struct ib_srq_attr *attr,
+			  enum ib_srq_attr_mask mask, struct ib_udata *udata);
+	int (*query_srq)(struct ib_srq *srq, struct ib_srq_attr *attr);
+	int (*destroy_srq)(struct ib_srq *srq, struct ib_udata *udata);
+	int (*post_srq_recv)(struct ib_srq *srq, const struct ib_recv_wr *wr,
+			     const struct ib_recv_wr **bad_wr);
 	struct ib_mr *(*get_dma_mr)(struct ib_pd *pd, int access);
 	struct ib_mr *(*reg_user_mr)(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
 				     int access, struct ib_dmah *dmah,
 				     struct ib_udata *udata);
+	struct ib_mr *(*alloc_mr)(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg);
+	int (*map_mr_sg)(struct ib_mr *mr, struct scatterlist *sg, int nents,
+			 unsigned int *sg_offset);
 	int (*dereg_mr)(struct ib_mr *mr, struct ib_udata *udata);
+	int (*alloc_mw)(struct ib_mw *mw, struct ib_udata *udata);
+	int (*dealloc_mw)(struct ib_mw *mw);
 	struct rdma_hw_stats *(*alloc_hw_port_stats)(struct ib_device *device, u32 port);
 	int (*get_hw_stats)(struct ib_device *device, struct rdma_hw_stats *stats, u32 port,
 			    int index);
@@ -161,8 +191,10 @@ struct rxe_compat_ib_device_ops {
 
 	DECLARE_RDMA_OBJ_SIZE(ib_ah);
 	DECLARE_RDMA_OBJ_SIZE(ib_cq);
+	DECLARE_RDMA_OBJ_SIZE(ib_mw);
 	DECLARE_RDMA_OBJ_SIZE(ib_pd);
 	DECLARE_RDMA_OBJ_SIZE(ib_qp);
+	DECLARE_RDMA_OBJ_SIZE(ib_srq);
 	DECLARE_RDMA_OBJ_SIZE(ib_ucontext);
 };
 
@@ -184,6 +216,35 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 #if !RXE_HAVE_IB_ALLOC_DEVICE_WITH_NET && RXE_HAVE_IB_DEVICE_OPS
 #define ib_alloc_device_with_net(type, member, net) \
 	((void)(net), ib_alloc_device(type, member))
+#endif
+
+/* DMA addresses are addresses; cores before 5.11 wanted to be told. */
+#if !RXE_HAVE_IB_USES_VIRT_DMA && RXE_HAVE_IB_DEVICE_OPS
+
+int rxe_compat_ib_register_device(struct ib_device *device, const char *name,
+				  struct device *dma_device);
+
+#ifndef RXE_COMPAT_KERNEL_IB_OPS
+#define ib_register_device rxe_compat_ib_register_device
+#endif
+
+#endif
+
+#if !RXE_HAVE_IB_PORT_ATTR_ACTIVE_SPEED_U16 && RXE_HAVE_IB_DEVICE_OPS
+
+static inline int rxe_compat_ib_get_eth_speed(struct ib_device *device, u32 port, u16 *speed,
+					      u8 *width)
+{
+	u8 narrow;
+	int err;
+
+	err = ib_get_eth_speed(device, port, &narrow, width);
+	*speed = narrow;
+	return err;
+}
+
+#define ib_get_eth_speed rxe_compat_ib_get_eth_speed
+
 #endif
 
 #if !RXE_HAVE_IB_GET_CURR_PORT_STATE

@@ -42,6 +42,15 @@ enum ib_port_phys_state {
 
 #define IB_FW_VERSION_NAME_MAX	32
 
+/*
+ * By which IP a datagram came. Loses: the core does not ask, and takes the GRH of
+ * a datagram over IPv4 for one over IPv6; user space reads it right.
+ */
+#define RDMA_NETWORK_IPV4	0
+#define RDMA_NETWORK_IPV6	0
+#define IB_WC_WITH_NETWORK_HDR_TYPE 0
+#define network_hdr_type	dlid_path_bits	/* 0, as on Ethernet */
+
 /* The core's only RoCE; what goes over the wire is the driver's affair. */
 #define RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP RDMA_CORE_CAP_PROT_ROCE
 
@@ -147,7 +156,7 @@ struct rxe_compat_ib_port_attr {
 	u8			phys_state;
 };
 
-/* Counters, as later cores show them; see ib_ops_old.c for who reads them here. */
+/* Counters, as later cores show them; here ib_sysfs.c and rdma_nl.c do. */
 struct rdma_hw_stats {
 	unsigned long		lifespan;
 	const char * const	*names;
@@ -176,6 +185,22 @@ static inline const struct ib_atomic_wr *rxe_compat_atomic_wr(const struct ib_se
 	return container_of(wr, const struct ib_atomic_wr, wr);
 }
 
+static inline const struct ib_ud_wr *rxe_compat_ud_wr(const struct ib_send_wr *wr)
+{
+	return container_of(wr, const struct ib_ud_wr, wr);
+}
+
+static inline const struct ib_reg_wr *rxe_compat_reg_wr(const struct ib_send_wr *wr)
+{
+	return container_of(wr, const struct ib_reg_wr, wr);
+}
+
+/* Nobody there passes an offset. */
+#define ib_sg_to_pages(mr, sg, nents, offset, set_page) \
+	((void)(offset), (ib_sg_to_pages)(mr, sg, nents, set_page))
+
+#define reg_wr		rxe_compat_reg_wr
+#define ud_wr		rxe_compat_ud_wr
 #define rdma_wr		rxe_compat_rdma_wr
 #define atomic_wr	rxe_compat_atomic_wr
 
@@ -211,6 +236,23 @@ enum rxe_compat_object {
 	RXE_COMPAT_OBJECTS
 };
 
+struct rxe_compat_ib_sysfs {
+	struct kobject		*port;
+	struct kobject		*gid_attrs;
+	struct rdma_hw_stats	*stats;
+};
+
+int rxe_compat_ib_sysfs_add(struct ib_device *device, struct kobject *port,
+			    struct rxe_compat_ib_sysfs *files);
+void rxe_compat_ib_sysfs_remove(struct rxe_compat_ib_sysfs *files);
+void rxe_compat_ib_sysfs_exit(void);
+int rxe_compat_ib_sysfs_counter(struct ib_device *device, struct rxe_compat_ib_sysfs *files,
+				unsigned int index, u64 *value);
+int rxe_compat_ib_device_counter(struct ib_device *device, unsigned int index, u64 *value);
+const char *rxe_compat_ib_device_counter_name(struct ib_device *device, unsigned int index);
+struct rdma_hw_stats *rxe_compat_ib_ops_stats_alloc(struct ib_device *device, u32 port);
+int rxe_compat_ib_ops_stats_read(struct ib_device *device, struct rdma_hw_stats *stats,
+				 u32 port, int index);
 int rxe_compat_ib_device_objects(struct ib_device *device, enum rxe_compat_object kind,
 				 int change);
 struct net_device *rxe_compat_ib_device_netdev(struct ib_device *device);
