@@ -2,8 +2,9 @@
 /*
  * Address handles: where a datagram goes, checked once when they are made.
  *
- * Of a user's address handle only the checks happen here.  Its provider copies
- * the address into every work request, and says so by the handle number 0.
+ * A user's address handle has a number, which newer providers write into each
+ * work request; older ones do not ask for it and write down the address itself.
+ * In either case the kernel decides who the sender is.
  */
 #include <net/ipv6.h>
 
@@ -20,8 +21,7 @@ static int ah_check(const struct rdma_ah_attr *attr)
 	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
 	    rdma_ah_get_port_num(attr) != RXE_PORT)
 		return -EINVAL;
-	if (!sgid || grh->sgid_index >= RXE_MAX_GID ||
-	    sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+	if (!sgid || sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
 		return -EINVAL;
 
 	memcpy(&saddr, sgid->gid.raw, sizeof(saddr));
@@ -38,9 +38,10 @@ static int ah_check(const struct rdma_ah_attr *attr)
  * @udata: NULL for kernel users; the answer is left out for providers that do
  *	not know it
  *
- * Context: any, kernel users make address handles in softirq.
+ * Context: any, kernel users make address handles in softirq; for a process it
+ * sleeps.
  * Return: 0; -EINVAL for an address that RoCE v2 cannot express, -ENOMEM when
- * the device has RXE_MAX_AH of them, -EFAULT.
+ * the device has RXE_MAX_AH of them, -ENOSPC, -EFAULT.
  */
 int rxe_ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		  struct ib_udata *udata)
@@ -55,17 +56,27 @@ int rxe_ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		return ret;
 	if (!atomic_add_unless(&dev->num_ah, 1, RXE_MAX_AH))
 		return -ENOMEM;
-
-	if (udata && udata->outlen >= sizeof(resp)) {
-		memset(&resp, 0, sizeof(resp));
-		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
-		if (ret) {
-			atomic_dec(&dev->num_ah);
-			return ret;
-		}
-	}
 	ah->attr = *init->ah_attr;
+	if (!udata || udata->outlen < sizeof(resp))
+		return 0;
+
+	ah->id = rxe_id_new(&rxe_ah_ids, ah);
+	if (IS_ERR(ah->id)) {
+		ret = PTR_ERR(ah->id);
+		goto fail;
+	}
+	memset(&resp, 0, sizeof(resp));
+	resp.ah_num = ah->id->number;
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret) {
+		rxe_id_free(&rxe_ah_ids, ah->id);
+		goto fail;
+	}
+	rxe_id_publish(&rxe_ah_ids, ah->id);
 	return 0;
+fail:
+	atomic_dec(&dev->num_ah);
+	return ret;
 }
 
 /**
@@ -107,13 +118,16 @@ int rxe_ah_query(struct ib_ah *ibah, struct rdma_ah_attr *attr)
  * @ibah: freed by the core
  * @flags: RDMA_DESTROY_AH_SLEEPABLE
  *
- * Context: any.
+ * Context: any; for an address handle of a process it sleeps.
  * Return: 0.
  */
 int rxe_ah_destroy(struct ib_ah *ibah, u32 flags)
 {
 	struct rxe_dev *dev = to_rxe_dev(ibah->device);
+	struct rxe_ah *ah = to_rxe_ah(ibah);
 
+	if (ah->id)
+		rxe_id_free(&rxe_ah_ids, ah->id);
 	atomic_dec(&dev->num_ah);
 	return 0;
 }

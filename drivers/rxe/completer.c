@@ -6,28 +6,29 @@
  * answered for:
  *
  *   ACK(p)             all up to p is done, but a READ or atomic is done only
- *                      by its response: one on the way there was lost -> rewind
- *   response(p)        acknowledges what lies before it, then moves una to p + 1
- *   sequence NAK(p)    all before p is done; rewind to p
+ *                      by its response: one on the way there is late or lost
+ *   response(p)        acknowledges what lies before it, then moves una to p + 1;
+ *                      kept, if one before it is late or lost
+ *   sequence NAK(p)    all before p is done; p is sent again
  *   RNR NAK(p)         all before p is done; pause, then rewind to p
  *   other NAK(p)       all before p is done; the WQE of p fails, QP to error
- *   timer              no progress for a while: rewind to una, and send one
- *                      packet only: its answer tells what has arrived
+ *   timer              no progress for a while: send the packet of una again: its
+ *                      answer tells what has arrived
+ *
+ * What is sent again after a loss, and whether what follows is, too, is decided
+ * in proto/loss.c.
  *
  * The timer follows the measured round trip, so that a lost packet costs little.
  * The retry budget follows the timeout attribute of the QP, so that a peer is
  * given up when the attributes say so and not earlier.
  */
 #include <linux/hrtimer.h>
-#include <linux/jiffies.h>
 #include <linux/ktime.h>
 
 #include "rxe.h"
 
 /* When nothing is on its way but something is to be sent, look again after this */
-#define IDLE_RETRY_JIFFIES	max_t(unsigned long, HZ / 100, 1)
-
-#define TIME_SLICE_NSEC		((u64)20 * NSEC_PER_MSEC)
+#define IDLE_RETRY_NSEC		((u64)10 * NSEC_PER_MSEC)
 
 static bool wqe_has_response(const struct rxe_swqe *wqe)
 {
@@ -48,6 +49,12 @@ static u8 wqe_wc_opcode(const struct rxe_swqe *wqe)
 		return IB_UVERBS_WC_COMP_SWAP;
 	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
 		return IB_UVERBS_WC_FETCH_ADD;
+	case IB_UVERBS_WR_LOCAL_INV:
+		return IB_UVERBS_WC_LOCAL_INV;
+	case IB_UVERBS_WR_BIND_MW:
+		return IB_UVERBS_WC_BIND_MW;
+	case RXE_WR_REG_MR:
+		return IB_WC_REG_MR;
 	default:
 		return IB_UVERBS_WC_SEND;
 	}
@@ -55,11 +62,17 @@ static u8 wqe_wc_opcode(const struct rxe_swqe *wqe)
 
 /* --- completing ------------------------------------------------------------- */
 
-/*
- * The oldest WQE is done.  Its slot is given back before the completion is
- * visible: who sees the completion may post at once.
+/**
+ * rxe_completer_complete - the oldest WQE is done
+ * @qp: the QP
+ * @status: enum ib_wc_status
+ *
+ * Its slot is given back before the completion is visible: who sees the
+ * completion may post at once.
+ *
+ * Context: sq.task.
  */
-static void complete_oldest(struct rxe_qp *qp, u8 status)
+void rxe_completer_complete(struct rxe_qp *qp, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
@@ -85,7 +98,7 @@ static void complete_oldest(struct rxe_qp *qp, u8 status)
 }
 
 /**
- * rxe_completer_fail - the oldest WQE has failed; the QP goes to error
+ * rxe_completer_fail - the oldest WQE has failed; the QP goes to an error state
  * @qp: the QP
  * @status: enum ib_wc_status
  *
@@ -98,8 +111,11 @@ void rxe_completer_fail(struct rxe_qp *qp, u8 status)
 	rxe_qp_info(qp, "%s, opcode %u, PSN %#x, peer qp %#x\n",
 		    ib_wc_status_msg(status), rxe_sq_slot(sq, sq->cons)->opcode,
 		    sq->una_psn, qp->attr.dest_qp_num);
-	complete_oldest(qp, status);
-	rxe_qp_error(qp);
+	if (rxe_qp_is_uc(qp))
+		rxe_qp_send_error(qp);
+	else
+		rxe_qp_error(qp);
+	rxe_completer_complete(qp, status);
 }
 
 /**
@@ -119,25 +135,78 @@ bool rxe_completer_flush(struct rxe_qp *qp)
 	while (sq->cons != smp_load_acquire(&sq->prod)) {
 		if (!budget--)
 			return true;
-		complete_oldest(qp, IB_WC_WR_FLUSH_ERR);
+		rxe_completer_complete(qp, IB_WC_WR_FLUSH_ERR);
 	}
 	return more;
 }
 
 /* --- progress --------------------------------------------------------------- */
 
+/*
+ * The end of the request that @psn, which has been sent, belongs to: of the
+ * chunk of a READ.
+ */
+static u32 request_end(const struct rxe_sq *sq, u32 psn)
+{
+	u32 i;
+
+	for (i = sq->reads_head; i != sq->reads_tail; i++) {
+		const struct rxe_sq_read *read = &sq->reads[i % RXE_MAX_RD_ATOMIC];
+
+		if (!psn_after(read->first_psn, psn) && !psn_before(read->last_psn, psn))
+			return psn_add(read->last_psn, 1);
+	}
+	return psn_add(psn, 1);
+}
+
+static void send_again(struct rxe_qp *qp, enum resend_what what)
+{
+	struct rxe_sq *sq = &qp->sq;
+	u32 end = sq->resend.end;
+
+	switch (what) {
+	case RESEND_NOTHING:
+		break;
+	case RESEND_RANGE:
+		if (!sq->resend.timeout)
+			window_lost(&sq->window, psn_diff(end, sq->resend.psn));
+		WRITE_ONCE(sq->hurry, true);
+		rxe_requester_again(qp, sq->resend.psn, end);
+		/* a READ is answered by as many packets as it asks for */
+		sq->resend.end = request_end(sq, psn_add(end, PSN_MASK));
+		break;
+	case RESEND_ALL:
+		window_collapse(&sq->window);
+		rxe_requester_rewind(qp, sq->confirmed);
+		break;
+	}
+}
+
+/* The peer has executed all before @psn. */
+static void sq_confirmed(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (!psn_after(psn, sq->confirmed))
+		return;
+	sq->confirmed = psn;
+	send_again(qp, resend_confirmed(&sq->resend, psn, sq->psn));
+}
+
 static void sq_progress(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 
 	window_acked(&sq->window, psn_diff(psn, sq->una_psn));
+	rxe_reorder_advance(&sq->held, sq->una_psn, psn);
 	sq->una_psn = psn;
+	sq_confirmed(qp, psn);
 	while (sq->reads_head != sq->reads_tail &&
 	       psn_after(psn, sq->reads[sq->reads_head % RXE_MAX_RD_ATOMIC].last_psn))
 		sq->reads_head++;
-	sq->progress_at = jiffies;
-	sq->rewound = false;
-	sq->probing = false;
+	sq->progress = true;
+	sq->gap = false;
+	sq->asked = false;
 	retry_progress(&sq->retry);
 	rto_progress(&sq->rto);
 	if (sq->rtt_start && psn_after(psn, sq->rtt_psn)) {
@@ -155,6 +224,27 @@ static void sq_skip_acknowledged(struct rxe_sq *sq)
 	}
 }
 
+/**
+ * rxe_completer_local - complete what needed no packet, if it is the oldest
+ * @qp: the QP
+ *
+ * Its last PSN is the one before its first, so it never waits for an answer.
+ *
+ * Context: sq.task.
+ */
+void rxe_completer_local(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	while (sq->cons != sq->prod) {
+		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
+
+		if (!wqe->sent || !psn_before(wqe->last_psn, wqe->first_psn))
+			break;
+		rxe_completer_complete(qp, IB_WC_SUCCESS);
+	}
+}
+
 /*
  * The peer has executed everything before @psn.  Stops at a READ or atomic that
  * still waits for its response: then una_psn stays behind @psn.
@@ -163,6 +253,7 @@ static void ack_before(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 
+	sq_confirmed(qp, psn);
 	while (sq->cons != sq->prod && psn_before(sq->una_psn, psn)) {
 		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
 
@@ -173,80 +264,133 @@ static void ack_before(struct rxe_qp *qp, u32 psn)
 			break;
 		}
 		sq_progress(qp, psn_add(wqe->last_psn, 1));
-		complete_oldest(qp, IB_WC_SUCCESS);
+		rxe_completer_complete(qp, IB_WC_SUCCESS);
 	}
+	rxe_completer_local(qp);
 	sq_skip_acknowledged(sq);
 }
 
-/* Something is missing from una_psn on: send it again, once for each loss. */
-static void go_back(struct rxe_qp *qp)
+/**
+ * rxe_completer_sent - without acknowledgments, what has been sent is done (9.8.2)
+ * @qp: UC
+ *
+ * Context: sq.task.
+ */
+void rxe_completer_sent(struct rxe_qp *qp)
+{
+	ack_before(qp, qp->sq.psn);
+}
+
+/* A retry is used up; false: there was none left, and the QP is in error. */
+static bool sq_retry(struct rxe_qp *qp)
+{
+	if (retry_take(&qp->sq.retry))
+		return true;
+	rxe_count(qp->dev, RXE_CNT_RETRY_EXCEEDED);
+	rxe_completer_fail(qp, IB_WC_RETRY_EXC_ERR);
+	return false;
+}
+
+/* The peer misses @psn, which is confirmed up to there. */
+static void sequence_nak(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_sq *sq = &qp->sq;
+	enum resend_what what = resend_nak(&sq->resend, psn, sq->psn);
+
+	if (what == RESEND_NOTHING || !sq_retry(qp))
+		return;
+	send_again(qp, what);
+}
+
+/* Whether the response for una_psn is missing though later answers are here. */
+static bool response_missing(struct rxe_sq *sq)
+{
+	const struct rxe_swqe *wqe;
+
+	if (sq->cons == sq->prod || (!sq->held.count && sq->confirmed == sq->una_psn))
+		return false;
+	wqe = rxe_sq_slot(sq, sq->cons);
+	return wqe->sent && wqe_has_response(wqe) && psn_before(sq->una_psn, sq->psn);
+}
+
+/* It has been missing for too long: ask again, for as much as is missing. */
+static void response_lost(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	u32 una = sq->una_psn;
+	u32 most = psn_diff(request_end(sq, una), una);
+	u32 count = rxe_reorder_gap(&sq->held, una, most);
+
+	sq->gap = false;
+	if (sq->asked || !response_missing(sq) || !sq_retry(qp))
+		return;
+	patience_lost(&sq->patience);
+	window_lost(&sq->window, count);
+	sq->asked = true;
+	sq->late_psn = una;
+	rxe_requester_again(qp, una, psn_add(una, count));
+}
+
+/* After answers have been worked off: is one missing, and lost or late? */
+static void look_for_gap(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	if (sq->rewound && sq->rewound_psn == sq->una_psn)
+	if (likely(!sq->held.count && sq->confirmed == sq->una_psn))
 		return;
-	if (!retry_take(&sq->retry)) {
-		rxe_count(qp->dev, RXE_CNT_RETRY_EXCEEDED);
-		rxe_completer_fail(qp, IB_WC_RETRY_EXC_ERR);
+	if (sq->gap || sq->asked || sq->rnr_wait || !response_missing(sq))
+		return;
+	if (patience_over(&sq->patience, sq->held.later)) {
+		response_lost(qp);
 		return;
 	}
-	sq->rewound = true;
-	sq->rewound_psn = sq->una_psn;
-	window_loss(&sq->window);
-	rxe_requester_rewind(qp, sq->una_psn);
+	/* earlier than it would fire otherwise; it is armed anew afterwards */
+	sq->gap = true;
+	sq->armed = true;
+	hrtimer_start(&sq->timer, ns_to_ktime(sq->patience.nsec), HRTIMER_MODE_REL);
 }
 
 /* --- timers ----------------------------------------------------------------- */
-
-/*
- * Rounded up, the current jiffy has already begun.  A peer that is busy may be
- * late by a time slice, which is no reason to send again, unless the QP's own
- * timeout is shorter than that.
- */
-static unsigned long rto_jiffies(const struct rxe_sq *sq)
-{
-	u64 slice = min(sq->rto.base_ns, TIME_SLICE_NSEC);
-
-	return nsecs_to_jiffies(max(rto_get(&sq->rto), slice)) + 1;
-}
 
 /**
  * rxe_completer_arm - have the timer run while there is something to wait for
  * @qp: the QP
  *
- * The timer is not moved on each ACK; when it fires it looks when the last
- * progress was.
+ * The timer is not moved by progress; when it fires after progress it is armed
+ * once more, so it expires after one to two timeouts without any.
  *
  * Context: sq.task.
  */
 void rxe_completer_arm(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
+	u64 wait = IDLE_RETRY_NSEC;
 
-	unsigned long at;
-
-	if (sq->cons == sq->prod || timer_pending(&sq->timer) || sq->rnr_wait || sq->drained)
+	if (sq->armed || sq->cons == sq->prod || sq->rnr_wait || sq->drained)
 		return;
-	if (sq->una_psn == sq->psn || sq->starved) {
-		mod_timer(&sq->timer, jiffies + IDLE_RETRY_JIFFIES);
-	} else if (rto_get(&sq->rto)) {
-		at = sq->progress_at + rto_jiffies(sq);
-		mod_timer(&sq->timer, time_after(at, jiffies) ? at : jiffies + 1);
+	if (sq->una_psn != sq->psn && !sq->starved) {
+		if (!rto_get(&sq->rto))
+			return;
+		wait = rto_get(&sq->rto);
 	}
+	sq->armed = true;
+	hrtimer_start(&sq->timer, ns_to_ktime(wait), HRTIMER_MODE_REL);
 }
 
 /**
  * rxe_completer_timeout - the retransmission timer has fired
  * @t: sq.timer of a QP
  *
- * Context: softirq.
+ * Context: hard interrupt or softirq.
+ * Return: HRTIMER_NORESTART.
  */
-void rxe_completer_timeout(struct timer_list *t)
+enum hrtimer_restart rxe_completer_timeout(struct hrtimer *t)
 {
-	struct rxe_qp *qp = timer_container_of(qp, t, sq.timer);
+	struct rxe_qp *qp = container_of(t, struct rxe_qp, sq.timer);
 
 	set_bit(RXE_SQ_EV_TIMEOUT, &qp->sq.events);
-	rxe_task_run(&qp->sq.task);
+	rxe_task_kick(&qp->sq.task);
+	return HRTIMER_NORESTART;
 }
 
 /**
@@ -268,23 +412,29 @@ enum hrtimer_restart rxe_completer_rnr_timeout(struct hrtimer *t)
 static void timeout_event(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
+	u32 una = sq->una_psn;
 
-	if (sq->una_psn == sq->psn || sq->rnr_wait || !rto_get(&sq->rto))
+	sq->armed = false;
+	if (una == sq->psn || sq->rnr_wait || sq->starved)
 		return;
-	if (time_before(jiffies, sq->progress_at + rto_jiffies(sq)))
-		return;
-	rxe_count(qp->dev, RXE_CNT_TIMEOUTS);
-	/* a retry is used up with each full timeout interval of the QP */
-	if (rto_backoff(&sq->rto) && !retry_take(&sq->retry)) {
-		rxe_count(qp->dev, RXE_CNT_RETRY_EXCEEDED);
-		rxe_completer_fail(qp, IB_WC_RETRY_EXC_ERR);
+	if (sq->gap) {
+		response_lost(qp);
 		return;
 	}
-	sq->progress_at = jiffies;
-	sq->probing = true;
-	sq->rewound = true;
-	sq->rewound_psn = sq->una_psn;
-	rxe_requester_rewind(qp, sq->una_psn);
+	if (!rto_get(&sq->rto))
+		return;
+	if (sq->progress) {
+		sq->progress = false;
+		return;
+	}
+	rxe_count(qp->dev, RXE_CNT_TIMEOUTS);
+	/* a retry is used up with each full timeout interval of the QP */
+	if (rto_backoff(&sq->rto) && !sq_retry(qp))
+		return;
+	if (response_missing(sq))
+		rxe_requester_again(qp, una, psn_add(una, 1));
+	else
+		send_again(qp, resend_timeout(&sq->resend, una, psn_add(una, 1), sq->psn));
 }
 
 /**
@@ -301,7 +451,7 @@ void rxe_completer_events(struct rxe_qp *qp)
 		return;
 	if (test_and_clear_bit(RXE_SQ_EV_RNR, &sq->events) && sq->rnr_wait) {
 		sq->rnr_wait = false;
-		sq->progress_at = jiffies;
+		sq->progress = true;
 	}
 	if (test_and_clear_bit(RXE_SQ_EV_TIMEOUT, &sq->events))
 		timeout_event(qp);
@@ -323,7 +473,9 @@ static void rnr_nak(struct rxe_qp *qp, u8 syndrome)
 		return;
 	}
 	rxe_requester_rewind(qp, sq->una_psn);
-	sq->rewound = false;	/* what is lost from here on is a new loss */
+	/* what is lost from here on is a new loss */
+	sq->resend.active = false;
+	sq->resend.waiting = false;
 	sq->rnr_wait = true;
 	/* at least as long as asked for, and not a tick longer than need be */
 	hrtimer_start(&sq->rnr_timer, ns_to_ktime((u64)usec * NSEC_PER_USEC), HRTIMER_MODE_REL);
@@ -337,33 +489,38 @@ static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	switch (aeth_kind(syndrome)) {
 	case AETH_KIND_ACK:
 		ack_before(qp, psn_add(pkt->psn, 1));
-		if (!psn_after(sq->una_psn, pkt->psn))
-			go_back(qp);	/* a response was lost */
 		break;
 	case AETH_KIND_RNR:
 		ack_before(qp, pkt->psn);
+		/* else it comes again, when the responses before it are here */
 		if (sq->una_psn == pkt->psn)
 			rnr_nak(qp, syndrome);
-		else
-			go_back(qp);
 		break;
 	case AETH_KIND_NAK:
 		rxe_count(qp->dev, RXE_CNT_NAK_RECEIVED);
 		if (syndrome == NAK_PSN_SEQ)
 			rxe_count(qp->dev, RXE_CNT_SEQ_NAK_RECEIVED);
 		ack_before(qp, pkt->psn);
-		if (syndrome == NAK_PSN_SEQ || sq->una_psn != pkt->psn)
-			go_back(qp);
-		else
+		if (syndrome == NAK_PSN_SEQ) {
+			sequence_nak(qp, pkt->psn);
+		} else if (sq->una_psn == pkt->psn) {
 			rxe_completer_fail(qp, nak_wc_status(syndrome));
+		} else if (!sq->nak) {
+			sq->nak = syndrome;
+			sq->nak_psn = pkt->psn;
+		}
 		break;
 	default:
 		rxe_count(qp->dev, RXE_CNT_RX_MALFORMED);
 	}
 }
 
-/* The oldest WQE, if it waits for just this response. */
-static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+/*
+ * The oldest WQE, if it waits for just this response; a response that is too
+ * early is kept.
+ */
+static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
+				     const struct rxe_rx_iter *at)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
@@ -371,7 +528,7 @@ static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *
 
 	ack_before(qp, pkt->psn);
 	if (sq->una_psn != pkt->psn) {
-		go_back(qp);	/* one before it was lost */
+		rxe_reorder_add(&sq->held, sq->una_psn, pkt->psn, at);
 		return NULL;
 	}
 	wqe = rxe_sq_slot(sq, sq->cons);
@@ -384,10 +541,11 @@ static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *
 	return wqe;
 }
 
-static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
+			 const struct rxe_rx_iter *at)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe = response_wqe(qp, pkt);
+	struct rxe_swqe *wqe = response_wqe(qp, pkt, at);
 	u64 offset;
 	u32 len;
 
@@ -405,15 +563,18 @@ static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		return;
 	}
 	sq_progress(qp, psn_add(pkt->psn, 1));
-	if (pkt->psn == wqe->last_psn)
-		complete_oldest(qp, IB_WC_SUCCESS);
+	if (pkt->psn == wqe->last_psn) {
+		rxe_completer_complete(qp, IB_WC_SUCCESS);
+		rxe_completer_local(qp);
+	}
 	sq_skip_acknowledged(sq);
 }
 
-static void receive_atomic(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+static void receive_atomic(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
+			   const struct rxe_rx_iter *at)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe = response_wqe(qp, pkt);
+	struct rxe_swqe *wqe = response_wqe(qp, pkt, at);
 	u64 orig;
 
 	if (!wqe)
@@ -424,14 +585,15 @@ static void receive_atomic(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		return;
 	}
 	sq_progress(qp, psn_add(pkt->psn, 1));
-	complete_oldest(qp, IB_WC_SUCCESS);
+	rxe_completer_complete(qp, IB_WC_SUCCESS);
+	rxe_completer_local(qp);
 	sq_skip_acknowledged(sq);
 }
 
-static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
+			const struct rxe_rx_iter *at)
 {
 	struct rxe_sq *sq = &qp->sq;
-	bool probing = sq->probing;
 
 	switch (ack_classify(sq->una_psn, sq->max_psn, pkt->psn)) {
 	case ACK_VALID:
@@ -440,17 +602,38 @@ static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		rxe_count(qp->dev, RXE_CNT_RX_MALFORMED);
 		return;
 	default:
+		if (pkt->psn == sq->late_psn && !(pkt->op->flags & OPF_ACK)) {
+			sq->late_psn = psn_add(sq->una_psn, PSN_MASK >> 1);
+			patience_late(&sq->patience);
+		}
 		return;		/* we know already */
 	}
 	if (pkt->op->flags & OPF_READ)
-		receive_read(qp, pkt);
+		receive_read(qp, pkt, at);
 	else if (pkt->op->flags & OPF_ATMACK)
-		receive_atomic(qp, pkt);
+		receive_atomic(qp, pkt, at);
 	else
 		receive_ack(qp, pkt);
-	/* the answer to a probe: all was there and only late, or there is a hole */
-	if (probing && !sq->probing && psn_before(sq->una_psn, sq->max_psn))
-		window_loss(&sq->window);
+}
+
+/* What came too early, and whose time has come. */
+static void receive_held(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_rx_iter at, it;
+	struct rxe_rxpkt pkt;
+
+	while (rxe_reorder_take(&sq->held, sq->una_psn, &at)) {
+		it = at;
+		if (rxe_qp_state(qp) != IB_QPS_ERR && rxe_rx_next(&it, &pkt))
+			receive_one(qp, &pkt, &at);
+		consume_skb(at.skb);
+	}
+	/* a READ may have kept back what was acknowledged long ago */
+	if (rxe_qp_state(qp) != IB_QPS_ERR && psn_after(sq->confirmed, sq->una_psn))
+		ack_before(qp, sq->confirmed);
+	if (sq->nak && sq->nak_psn == sq->una_psn && rxe_qp_state(qp) != IB_QPS_ERR)
+		rxe_completer_fail(qp, nak_wc_status(sq->nak));
 }
 
 /**
@@ -464,19 +647,23 @@ bool rxe_completer_receive(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u32 budget = RXE_TASK_BUDGET;
-	struct rxe_rx_iter it;
+	struct rxe_rx_iter at, it;
 	struct rxe_rxpkt pkt;
 	struct sk_buff *skb;
 
-	while (budget && (skb = rxe_rx_dequeue(qp->dev, &sq->rxq))) {
-		rxe_rx_iter_init(&it, skb);
-		while (rxe_rx_next(&it, &pkt)) {
+	while (budget && (skb = rxe_rx_dequeue(&sq->rxq))) {
+		rxe_rx_iter_init(&it, qp->dev, skb);
+		for (at = it; rxe_rx_next(&it, &pkt); at = it) {
 			if (rxe_qp_state(qp) == IB_QPS_ERR)
 				break;
-			receive_one(qp, &pkt);
+			receive_one(qp, &pkt, &at);
+			receive_held(qp);
 		}
 		consume_skb(skb);
 		budget--;
 	}
+	if (rxe_qp_state(qp) != IB_QPS_ERR)
+		look_for_gap(qp);
+	WRITE_ONCE(sq->hurry, sq->resend.active || sq->held.count);
 	return !budget;
 }

@@ -21,6 +21,8 @@ static const struct rdma_stat_desc counter_descs[RXE_CNT_COUNT] = {
 	[RXE_CNT_RX_NO_QP]		= { .name = "rx_no_qp" },
 	[RXE_CNT_RX_QUEUE_FULL]		= { .name = "rx_queue_full" },
 	[RXE_CNT_RX_BAD_PKEY]		= { .name = "rx_bad_pkey" },
+	[RXE_CNT_RX_BAD_QKEY]		= { .name = "rx_bad_qkey" },
+	[RXE_CNT_RX_NO_BUFFER]		= { .name = "rx_no_buffer" },
 	[RXE_CNT_DUPLICATE_REQUEST]	= { .name = "duplicate_request" },
 	[RXE_CNT_OUT_OF_SEQUENCE]	= { .name = "out_of_seq_request" },
 	[RXE_CNT_ACK_SENT]		= { .name = "ack_sent" },

@@ -298,6 +298,17 @@ static enum ib_wc_opcode wc_kernel_opcode(u8 opcode)
 	}
 }
 
+/* Where a datagram came from, as the core wants to know it to answer. */
+static void wc_address_to_kernel(struct ib_wc *out, const struct rxe_wc *wc)
+{
+	out->network_hdr_type = wc->is_ipv4 ? RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	out->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
+	if (wc->vlan_id != RXE_NO_VLAN) {
+		out->vlan_id = wc->vlan_id;
+		out->wc_flags |= IB_WC_WITH_VLAN;
+	}
+}
+
 static void wc_to_kernel(struct ib_wc *out, const struct rxe_wc *wc,
 			 struct rxe_qp *qp)
 {
@@ -311,6 +322,8 @@ static void wc_to_kernel(struct ib_wc *out, const struct rxe_wc *wc,
 	out->pkey_index = wc->pkey_index;
 	out->port_num = RXE_PORT;
 	out->wc_flags = wc->flags;
+	if (wc->flags & IB_WC_GRH)
+		wc_address_to_kernel(out, wc);
 	if (wc->flags & IB_WC_WITH_INVALIDATE)
 		out->ex.invalidate_rkey = wc->invalidate_rkey;
 	else

@@ -2,7 +2,8 @@
 /*
  * ids.c - from a number that came from the wire or a ring to an object.
  *
- * Owns the two module-wide tables, QP numbers and upper parts of memory keys.
+ * Owns the module-wide tables: QP numbers, upper parts of memory keys, address
+ * handles of user space.
  * Numbers are drawn at random, so that nobody guesses one.
  *
  *	rxe_id_new()	reserves a number; refs is 0, so no look-up succeeds
@@ -12,6 +13,7 @@
  */
 #include "rxe.h"
 
+#include <linux/hash.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -20,11 +22,27 @@
 
 struct rxe_ids rxe_qp_ids;
 struct rxe_ids rxe_mr_ids;
+struct rxe_ids rxe_ah_ids;
+
+/* Look-ups are many: constants that the compiler folds into each of them. */
+static inline u32 id_hash(const void *number, u32 len, u32 seed)
+{
+	return hash_32(*(const u32 *)number ^ seed, 32);
+}
+
+static inline int id_differs(struct rhashtable_compare_arg *arg, const void *obj)
+{
+	const struct rxe_id *id = obj;
+
+	return id->number != *(const u32 *)arg->key;
+}
 
 static const struct rhashtable_params ids_params = {
 	.key_len		= sizeof(u32),
 	.key_offset		= offsetof(struct rxe_id, number),
 	.head_offset		= offsetof(struct rxe_id, node),
+	.hashfn			= id_hash,
+	.obj_cmpfn		= id_differs,
 	.automatic_shrinking	= true,
 };
 
@@ -43,7 +61,7 @@ static void ids_exit(struct rxe_ids *ids)
 }
 
 /**
- * rxe_ids_init - set up both tables
+ * rxe_ids_init - set up the tables
  *
  * Context: process context, at module load.
  * Return: 0 or -ENOMEM.
@@ -58,17 +76,27 @@ int rxe_ids_init(void)
 		return err;
 	err = ids_init(&rxe_mr_ids, 0xffffff, 1);
 	if (err)
-		ids_exit(&rxe_qp_ids);
+		goto fail_mr;
+	err = ids_init(&rxe_ah_ids, 0xffffff, 1);
+	if (err)
+		goto fail_ah;
+	return 0;
+
+fail_ah:
+	ids_exit(&rxe_mr_ids);
+fail_mr:
+	ids_exit(&rxe_qp_ids);
 	return err;
 }
 
 /**
- * rxe_ids_exit - release both tables, which must be empty
+ * rxe_ids_exit - release the tables, which must be empty
  *
  * Context: process context, at module unload.
  */
 void rxe_ids_exit(void)
 {
+	ids_exit(&rxe_ah_ids);
 	ids_exit(&rxe_mr_ids);
 	ids_exit(&rxe_qp_ids);
 }

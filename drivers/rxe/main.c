@@ -11,7 +11,7 @@
 #include <linux/rcupdate.h>
 #include <rdma/rdma_netlink.h>
 
-#include "rxe.h"
+#include "net.h"
 
 /**
  * rxe_module_init() - make the module able to serve "rdma link add"
@@ -29,12 +29,17 @@ static int __init rxe_module_init(void)
 	ret = rxe_task_module_init();
 	if (ret)
 		goto fail_task;
+	ret = rxe_segment_init();
+	if (ret)
+		goto fail_segment;
 	ret = rxe_link_init();
 	if (ret)
 		goto fail_link;
 	return 0;
 
 fail_link:
+	rxe_segment_exit();
+fail_segment:
 	rxe_task_module_exit();
 fail_task:
 	rxe_ids_exit();
@@ -53,6 +58,7 @@ static void __exit rxe_module_exit(void)
 {
 	rxe_link_exit();
 	rxe_net_exit();
+	rxe_segment_exit();
 	rxe_task_module_exit();
 	/* RCU callbacks are code of this module */
 	rcu_barrier();
@@ -66,4 +72,6 @@ MODULE_DESCRIPTION("RDMA over Converged Ethernet (RoCE v2) in software");
 MODULE_AUTHOR("The rxe authors");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(RXE_VERSION);
+/* tells "modinfo rdma_rxe" from that of the module of the same name in the kernel */
+MODULE_INFO(source, "rxe " RXE_VERSION ", built out of tree");
 MODULE_ALIAS_RDMA_LINK("rxe");

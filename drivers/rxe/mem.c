@@ -7,8 +7,8 @@
  * long as it copies: a key that is good for one packet may be gone for the next.
  *
  * Memory is pinned, so all of this runs in any context, also softirq. It is
- * shared with the process, which may change it at any time: what a CRC covers is
- * copied first, and the copy is summed while it is in the cache.
+ * shared with the process, which may change it at any time: a CRC is summed over
+ * the copy, never over the memory itself.
  *
  * Errors, everywhere: -EACCES: the key is unknown or of another protection
  * domain, or a right is missing; -EFAULT: the range leaves the region or the SGE
@@ -21,29 +21,24 @@
 #include <linux/highmem.h>
 #include <linux/mm.h>
 
-#define SUM_CHUNK	4096u
-
 /**
  * struct stream - the packet's side of a copy; moves on with it
  * @dst: memory is copied to here; NULL: to memory, from @src or @skb
- * @crc: running sum over what arrives at @dst, or NULL
  * @src: bytes in one piece, or NULL
  * @skb: bytes in fragments, or NULL
  * @skb_off: of the next byte in @skb
  */
 struct stream {
 	u8			*dst;
-	u32			*crc;
 	const u8		*src;
 	const struct sk_buff	*skb;
 	u32			skb_off;
 };
 
-static void stream_to(struct stream *s, void *dst, u32 *crc)
+static void stream_to(struct stream *s, void *dst)
 {
 	memset(s, 0, sizeof(*s));
 	s->dst = dst;
-	s->crc = crc;
 }
 
 static void stream_from(struct stream *s, const void *src)
@@ -70,10 +65,7 @@ static int stream_move(struct stream *s, u8 *mem, u32 len)
 	int err = 0;
 
 	if (s->dst) {
-		if (s->crc)
-			*s->crc = rxe_mem_copy_sum(s->dst, mem, len, *s->crc);
-		else
-			memcpy(s->dst, mem, len);
+		memcpy(s->dst, mem, len);
 		s->dst += len;
 	} else if (s->src) {
 		memcpy(mem, s->src, len);
@@ -96,7 +88,12 @@ static u8 *mr_map(const struct rxe_mr *mr, u64 addr, u32 *len)
 
 	if (mr->type == RXE_MR_DMA)
 		return (u8 *)(uintptr_t)addr;
-	pos = addr - mr->iova + mr->first_offset;
+	pos = addr - mr->key.addr + mr->first_offset;
+	if (mr->type == RXE_MR_FAST) {
+		in_page = pos & ((1u << mr->block_shift) - 1);
+		*len = min_t(u32, *len, (1u << mr->block_shift) - in_page);
+		return (u8 *)(uintptr_t)mr->blocks[pos >> mr->block_shift] + in_page;
+	}
 	in_page = pos & ~PAGE_MASK;
 	*len = min_t(u32, *len, PAGE_SIZE - in_page);
 	return (u8 *)kmap_local_page(mr->pages[pos >> PAGE_SHIFT]) + in_page;
@@ -109,26 +106,26 @@ static void mr_unmap(const struct rxe_mr *mr, u8 *mem)
 }
 
 /* Copy between @s and a range under one key. */
-static int key_copy(struct ib_pd *pd, u32 key, u64 addr, u32 len, int access,
-		    struct stream *s)
+static int key_copy(struct ib_pd *pd, const struct rxe_qp *qp, u32 key, u64 addr, u32 len,
+		    int access, struct stream *s)
 {
-	struct rxe_mr *mr;
-	int err = 0;
+	struct rxe_span span;
 	u32 piece;
 	u8 *mem;
+	int err;
 
-	mr = rxe_mr_get(pd, key, addr, len, access);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
+	err = rxe_mr_get(&span, pd, qp, key, addr, len, access);
+	if (err)
+		return err;
 	while (len && !err) {
 		piece = len;
-		mem = mr_map(mr, addr, &piece);
+		mem = mr_map(span.mr, span.addr, &piece);
 		err = stream_move(s, mem, piece);
-		mr_unmap(mr, mem);
-		addr += piece;
+		mr_unmap(span.mr, mem);
+		span.addr += piece;
 		len -= piece;
 	}
-	rxe_mr_put(mr);
+	rxe_mr_put(&span);
 	return err;
 }
 
@@ -147,7 +144,7 @@ static int sges_copy(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sg
 		if (sge->addr + offset < sge->addr)
 			return -EFAULT;
 		piece = min_t(u32, len, sge->length - offset);
-		err = key_copy(pd, sge->lkey, sge->addr + offset, piece, access, s);
+		err = key_copy(pd, NULL, sge->lkey, sge->addr + offset, piece, access, s);
 		if (err)
 			return err;
 		len -= piece;
@@ -156,28 +153,34 @@ static int sges_copy(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sg
 	return len ? -EFAULT : 0;
 }
 
+static int key_check(struct ib_pd *pd, const struct rxe_qp *qp, u32 key, u64 addr, u64 length,
+		     int access)
+{
+	struct rxe_span span;
+	int err;
+
+	if (!length)
+		return 0;
+	err = rxe_mr_get(&span, pd, qp, key, addr, length, access);
+	if (!err)
+		rxe_mr_put(&span);
+	return err;
+}
+
 /**
- * rxe_mem_check - whether a range may be used
- * @pd: of the QP
- * @key: rkey or lkey
+ * rxe_mem_check - whether a peer may use a range
+ * @qp: the QP
+ * @key: rkey
  * @addr: first address
  * @length: bytes; nothing is checked for 0 (C9-88)
- * @access: IB_ACCESS_ flags needed; 0: to read, locally
+ * @access: IB_ACCESS_ flags needed
  *
  * Context: any.
  * Return: 0, -EACCES or -EFAULT.
  */
-int rxe_mem_check(struct ib_pd *pd, u32 key, u64 addr, u64 length, int access)
+int rxe_mem_check(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, int access)
 {
-	struct rxe_mr *mr;
-
-	if (!length)
-		return 0;
-	mr = rxe_mr_get(pd, key, addr, length, access);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	rxe_mr_put(mr);
-	return 0;
+	return key_check(qp->ib.pd, qp, key, addr, length, access);
 }
 
 /**
@@ -197,8 +200,7 @@ int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,
 	u32 i;
 
 	for (i = 0; i < num_sge && !err; i++)
-		err = rxe_mem_check(pd, sge[i].lkey, sge[i].addr, sge[i].length,
-				    access);
+		err = key_check(pd, NULL, sge[i].lkey, sge[i].addr, sge[i].length, access);
 	return err;
 }
 
@@ -210,17 +212,16 @@ int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,
  * @offset: bytes of the list to skip
  * @dst: out
  * @len: bytes
- * @crc: crc32_le() state, moved on over the bytes at @dst; or NULL
  *
  * Context: any.
  * Return: 0, -EACCES or -EFAULT.
  */
 int rxe_mem_read_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
-		      u64 offset, void *dst, u32 len, u32 *crc)
+		      u64 offset, void *dst, u32 len)
 {
 	struct stream s;
 
-	stream_to(&s, dst, crc);
+	stream_to(&s, dst);
 	return sges_copy(pd, sge, num_sge, offset, len, 0, &s);
 }
 
@@ -277,32 +278,31 @@ int rxe_mem_write_sges_buf(struct ib_pd *pd, const struct rxe_mem_sge *sge,
 
 /**
  * rxe_mem_read - copy memory that a key names into a packet
- * @pd: of the QP
- * @key: rkey or lkey
+ * @qp: the QP
+ * @key: rkey
  * @addr: first address
  * @dst: out
  * @len: bytes; nothing is checked for 0
  * @access: IB_ACCESS_ flags needed
- * @crc: crc32_le() state, moved on over the bytes at @dst; or NULL
  *
  * Context: any.
  * Return: 0, -EACCES or -EFAULT.
  */
-int rxe_mem_read(struct ib_pd *pd, u32 key, u64 addr, void *dst, u32 len,
-		 int access, u32 *crc)
+int rxe_mem_read(const struct rxe_qp *qp, u32 key, u64 addr, void *dst, u32 len,
+		 int access)
 {
 	struct stream s;
 
 	if (!len)
 		return 0;
-	stream_to(&s, dst, crc);
-	return key_copy(pd, key, addr, len, access, &s);
+	stream_to(&s, dst);
+	return key_copy(qp->ib.pd, qp, key, addr, len, access, &s);
 }
 
 /**
  * rxe_mem_write - copy payload of a packet to memory that a key names
- * @pd: of the QP
- * @key: rkey or lkey
+ * @qp: the QP
+ * @key: rkey
  * @addr: first address
  * @skb: holds the payload
  * @skb_off: of the payload in @skb
@@ -314,7 +314,7 @@ int rxe_mem_read(struct ib_pd *pd, u32 key, u64 addr, void *dst, u32 len,
  * Context: any.
  * Return: 0, -EACCES or -EFAULT.
  */
-int rxe_mem_write(struct ib_pd *pd, u32 key, u64 addr, const struct sk_buff *skb,
+int rxe_mem_write(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
 		  u32 skb_off, u32 len, int access)
 {
 	struct stream s;
@@ -323,7 +323,7 @@ int rxe_mem_write(struct ib_pd *pd, u32 key, u64 addr, const struct sk_buff *skb
 	if (!len)
 		return 0;
 	stream_from_skb(&s, skb, skb_off, len);
-	err = key_copy(pd, key, addr, len, access, &s);
+	err = key_copy(qp->ib.pd, qp, key, addr, len, access, &s);
 	smp_wmb();	/* as in rxe_mem_write_sges() */
 	return err;
 }
@@ -332,34 +332,36 @@ int rxe_mem_write(struct ib_pd *pd, u32 key, u64 addr, const struct sk_buff *skb
  * Map the operand of an atomic. The region may be registered under addresses
  * that are aligned otherwise than its memory: both must be.
  */
-static atomic64_t *atomic_map(struct ib_pd *pd, u32 key, u64 addr, struct rxe_mr **mr)
+static atomic64_t *atomic_map(const struct rxe_qp *qp, u32 key, u64 addr,
+			      struct rxe_span *span)
 {
 	u32 len = sizeof(u64);
 	u8 *mem;
+	int err;
 
 	if (addr % sizeof(u64))
 		return ERR_PTR(-EINVAL);
-	*mr = rxe_mr_get(pd, key, addr, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
-	if (IS_ERR(*mr))
-		return ERR_CAST(*mr);
-	if ((*mr)->type == RXE_MR_USER &&
-	    (addr - (*mr)->iova + (*mr)->first_offset) % sizeof(u64)) {
-		rxe_mr_put(*mr);
+	err = rxe_mr_get(span, qp->ib.pd, qp, key, addr, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
+	if (err)
+		return ERR_PTR(err);
+	if (span->mr->type != RXE_MR_DMA &&
+	    (span->addr - span->mr->key.addr + span->mr->first_offset) % sizeof(u64)) {
+		rxe_mr_put(span);
 		return ERR_PTR(-EINVAL);
 	}
-	mem = mr_map(*mr, addr, &len);
+	mem = mr_map(span->mr, span->addr, &len);
 	return (atomic64_t *)mem;
 }
 
-static void atomic_unmap(struct rxe_mr *mr, atomic64_t *mem)
+static void atomic_unmap(struct rxe_span *span, atomic64_t *mem)
 {
-	mr_unmap(mr, (u8 *)mem);
-	rxe_mr_put(mr);
+	mr_unmap(span->mr, (u8 *)mem);
+	rxe_mr_put(span);
 }
 
 /**
  * rxe_mem_cmp_swap - COMPARE-SWAP, atomic also against the process
- * @pd: of the QP
+ * @qp: the QP
  * @key: rkey
  * @addr: of 8 bytes in host order, aligned
  * @compare: expected
@@ -369,22 +371,23 @@ static void atomic_unmap(struct rxe_mr *mr, atomic64_t *mem)
  * Context: any.
  * Return: 0, -EINVAL (alignment), -EACCES or -EFAULT.
  */
-int rxe_mem_cmp_swap(struct ib_pd *pd, u32 key, u64 addr, u64 compare, u64 swap, u64 *orig)
+int rxe_mem_cmp_swap(const struct rxe_qp *qp, u32 key, u64 addr, u64 compare, u64 swap,
+		     u64 *orig)
 {
-	struct rxe_mr *mr;
+	struct rxe_span span;
 	atomic64_t *mem;
 
-	mem = atomic_map(pd, key, addr, &mr);
+	mem = atomic_map(qp, key, addr, &span);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	*orig = atomic64_cmpxchg(mem, compare, swap);
-	atomic_unmap(mr, mem);
+	atomic_unmap(&span, mem);
 	return 0;
 }
 
 /**
  * rxe_mem_fetch_add - FETCH-ADD, atomic also against the process
- * @pd: of the QP
+ * @qp: the QP
  * @key: rkey
  * @addr: of 8 bytes in host order, aligned
  * @add: to be added, modulo 2^64
@@ -393,43 +396,17 @@ int rxe_mem_cmp_swap(struct ib_pd *pd, u32 key, u64 addr, u64 compare, u64 swap,
  * Context: any.
  * Return: 0, -EINVAL (alignment), -EACCES or -EFAULT.
  */
-int rxe_mem_fetch_add(struct ib_pd *pd, u32 key, u64 addr, u64 add, u64 *orig)
+int rxe_mem_fetch_add(const struct rxe_qp *qp, u32 key, u64 addr, u64 add, u64 *orig)
 {
-	struct rxe_mr *mr;
+	struct rxe_span span;
 	atomic64_t *mem;
 
-	mem = atomic_map(pd, key, addr, &mr);
+	mem = atomic_map(qp, key, addr, &span);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	*orig = (u64)atomic64_add_return(add, mem) - add;
-	atomic_unmap(mr, mem);
+	atomic_unmap(&span, mem);
 	return 0;
-}
-
-/**
- * rxe_mem_copy_sum - copy, and sum the copy while it is in the cache
- * @dst: out
- * @src: may change meanwhile; the sum fits what arrived
- * @len: bytes
- * @crc: crc32_le() state
- *
- * Context: any.
- * Return: the state after @len bytes.
- */
-u32 rxe_mem_copy_sum(void *dst, const void *src, u32 len, u32 crc)
-{
-	const u8 *from = src;
-	u8 *to = dst;
-	u32 n;
-
-	for (; len; len -= n) {
-		n = min(len, SUM_CHUNK);
-		memcpy(to, from, n);
-		crc = crc32_le(crc, to, n);
-		to += n;
-		from += n;
-	}
-	return crc;
 }
 
 /**

@@ -3,8 +3,17 @@
  * mr.c - memory regions: registration, keys, and who may use which.
  *
  * Owns the pages of a region from registration to deregistration. The key is
- * number << 8 | variant: the number finds the region in rxe_mr_ids, the variant
- * must match too. lkey and rkey are equal; access flags tell them apart.
+ * number << 8 | variant: the number finds the region, or a memory window (mw.c), in
+ * rxe_mr_ids, the variant must match too. lkey and rkey are equal; access flags tell
+ * them apart.
+ *
+ * Most keys are good from registration on. Those of fast registration and of memory
+ * windows come and go by work requests:
+ *
+ *	not valid ── REG_MR, bind ──► valid ── LOCAL_INV, SEND with invalidate ──►
+ *
+ * When such a key is no longer valid, nobody uses it any more: rxe_key_revoke()
+ * waits for the few packets that are being copied on other CPUs.
  */
 #include "rxe.h"
 
@@ -16,12 +25,51 @@
 /* What a region may allow; the rest is a hint or needs what is not there */
 #define MR_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 			 IB_ACCESS_REMOTE_ATOMIC)
-#define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | MR_REMOTE)
+#define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND | MR_REMOTE)
+
+/* mr->windows of a region that is going */
+#define WINDOWS_CLOSED	INT_MIN
+
+/**
+ * rxe_key_init - a key that allows nothing yet
+ * @key: to fill
+ * @id: entry, not published; its object must be @key
+ * @pd: who may use it
+ *
+ * Context: any.
+ */
+void rxe_key_init(struct rxe_key *key, struct rxe_id *id, struct ib_pd *pd)
+{
+	key->id = id;
+	key->pd = pd;
+	key->key = id->number << 8 | (get_random_u32() & 0xff);
+}
+
+/**
+ * rxe_key_revoke - make a key invalid, and wait until nobody uses it
+ * @key: held by the caller, with one reference
+ *
+ * Others hold a key for the time it takes to copy a packet, without being preempted.
+ *
+ * Context: any but hard interrupts; with a reference of the caller's own.
+ * Return: whether it was valid; of several at a time only one hears so.
+ */
+bool rxe_key_revoke(struct rxe_key *key)
+{
+	if (!xchg(&key->valid, 0))
+		return false;
+	smp_mb();	/* pairs with rxe_mr_get() */
+	/* the owner's reference, and the caller's */
+	while (refcount_read(&key->id->refs) > 2)
+		cpu_relax();
+	return true;
+}
 
 static struct rxe_mr *mr_new(struct ib_pd *pd, enum rxe_mr_type type, int access)
 {
 	struct rxe_dev *dev = to_rxe_dev(pd->device);
 	struct rxe_mr *mr;
+	struct rxe_id *id;
 	void *err = ERR_PTR(-ENOMEM);
 
 	if (!atomic_add_unless(&dev->num_mr, 1, RXE_MAX_MR))
@@ -29,19 +77,20 @@ static struct rxe_mr *mr_new(struct ib_pd *pd, enum rxe_mr_type type, int access
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		goto fail;
-	mr->id = rxe_id_new(&rxe_mr_ids, mr);
-	if (IS_ERR(mr->id)) {
-		err = mr->id;
+	id = rxe_id_new(&rxe_mr_ids, &mr->key);
+	if (IS_ERR(id)) {
+		err = id;
 		kfree(mr);
 		goto fail;
 	}
+	rxe_key_init(&mr->key, id, pd);
+	mr->key.access = access & MR_ACCESS;
 	mr->type = type;
-	mr->access = access & MR_ACCESS;
 	/* the core fills these in too, but only after the key is known to work */
 	mr->ib.device = pd->device;
 	mr->ib.pd = pd;
-	mr->ib.lkey = mr->id->number << 8 | (get_random_u32() & 0xff);
-	mr->ib.rkey = mr->ib.lkey;
+	mr->ib.lkey = mr->key.key;
+	mr->ib.rkey = mr->key.key;
 	return mr;
 
 fail:
@@ -51,9 +100,10 @@ fail:
 
 static void mr_free(struct rxe_mr *mr)
 {
-	rxe_id_free(&rxe_mr_ids, mr->id);
+	rxe_id_free(&rxe_mr_ids, mr->key.id);
 	atomic_dec(&to_rxe_dev(mr->ib.device)->num_mr);
 	kvfree(mr->pages);
+	kvfree(mr->blocks);
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	kfree(mr);
@@ -76,8 +126,9 @@ struct ib_mr *rxe_mr_get_dma(struct ib_pd *ibpd, int access)
 	mr = mr_new(ibpd, RXE_MR_DMA, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	mr->length = U64_MAX;
-	rxe_id_publish(&rxe_mr_ids, mr->id);
+	mr->key.length = U64_MAX;
+	mr->key.valid = 1;
+	rxe_id_publish(&rxe_mr_ids, mr->key.id);
 	return &mr->ib;
 }
 
@@ -132,8 +183,9 @@ struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iov
 	mr = mr_new(ibpd, RXE_MR_USER, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	mr->iova = iova;
-	mr->length = length;
+	mr->key.addr = iova;
+	mr->key.length = length;
+	mr->key.valid = 1;
 	mr->num_pages = pages;
 	mr->first_offset = offset_in_page(start);
 	mr->ib.iova = iova;
@@ -147,11 +199,138 @@ struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iov
 	err = mr_list_pages(mr);
 	if (err)
 		goto fail;
-	rxe_id_publish(&rxe_mr_ids, mr->id);
+	rxe_id_publish(&rxe_mr_ids, mr->key.id);
 	return &mr->ib;
 fail:
 	mr_free(mr);
 	return ERR_PTR(err);
+}
+
+/**
+ * rxe_mr_alloc - alloc_mr: a region that a kernel user fills by work requests
+ * @ibpd: protection domain
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_num_sg: blocks that it must hold
+ *
+ * Context: process context, sleeps.
+ * Return: the region or an ERR_PTR: -EINVAL (more than RXE_MAX_BLOCKS, or none),
+ * -EOPNOTSUPP, -ENOMEM, -ENOSPC.
+ */
+struct ib_mr *rxe_mr_alloc(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct rxe_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > RXE_MAX_BLOCKS)
+		return ERR_PTR(-EINVAL);
+	mr = mr_new(ibpd, RXE_MR_FAST, 0);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->key.revocable = true;
+	mr->max_blocks = max_num_sg;
+	mr->blocks = kvmalloc_array(max_num_sg, sizeof(*mr->blocks), GFP_KERNEL);
+	if (!mr->blocks) {
+		mr_free(mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	rxe_id_publish(&rxe_mr_ids, mr->key.id);
+	return &mr->ib;
+}
+
+static int mr_add_block(struct ib_mr *ibmr, u64 addr)
+{
+	struct rxe_mr *mr = to_rxe_mr(ibmr);
+
+	if (mr->num_pages == mr->max_blocks)
+		return -ENOMEM;
+	mr->blocks[mr->num_pages++] = addr;
+	return 0;
+}
+
+/**
+ * rxe_mr_map_sg - map_mr_sg: the memory that the next REG_MR registers
+ * @ibmr: from rxe_mr_alloc(), not valid now
+ * @sg: DMA addresses, that is pointers
+ * @nents: its entries
+ * @sg_offset: bytes of the first one to skip, or NULL
+ *
+ * Context: any.
+ * Return: entries that fit, or an error.
+ */
+int rxe_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		  unsigned int *sg_offset)
+{
+	to_rxe_mr(ibmr)->num_pages = 0;
+	return ib_sg_to_pages(ibmr, sg, nents, sg_offset, mr_add_block);
+}
+
+/**
+ * rxe_mr_register - execute REG_MR
+ * @qp: the QP
+ * @mr: the region
+ * @key: its key from now on; the variant is the consumer's choice
+ * @access: IB_ACCESS_ flags from now on
+ *
+ * Context: sq.task.
+ * Return: 0, or -EINVAL: not for this region, or it is valid already.
+ */
+int rxe_mr_register(struct rxe_qp *qp, struct rxe_mr *mr, u32 key, int access)
+{
+	if (mr->type != RXE_MR_FAST || mr->ib.pd != qp->ib.pd || READ_ONCE(mr->key.valid) ||
+	    key >> 8 != mr->key.id->number || !is_power_of_2(mr->ib.page_size))
+		return -EINVAL;
+	mr->block_shift = ilog2(mr->ib.page_size);
+	mr->first_offset = mr->ib.iova & (mr->ib.page_size - 1);
+	if (mr->ib.length > ((u64)mr->num_pages << mr->block_shift) - mr->first_offset)
+		return -EINVAL;
+	mr->key.key = key;
+	mr->key.access = access & MR_ACCESS;
+	mr->key.addr = mr->ib.iova;
+	mr->key.length = mr->ib.length;
+	/* what is valid is complete; pairs with rxe_mr_get() */
+	smp_store_release(&mr->key.valid, 1);
+	return 0;
+}
+
+/* Whether a queue pair may end what a key allows */
+static bool key_may_invalidate(const struct rxe_qp *qp, const struct rxe_key *key, u32 rkey)
+{
+	return key->key == rkey && key->pd == qp->ib.pd && key->revocable;
+}
+
+/**
+ * rxe_mr_invalidate - end what a key allows, for LOCAL_INV and SEND with invalidate
+ * @qp: the QP; a window of type 2 is bound to it
+ * @rkey: of a region of fast registration, or of a window of type 2
+ * @remote: a peer asks for it, then the key must be valid; that of a window always
+ *
+ * When it returns, nobody uses the memory by that key any more (10.6.5).
+ *
+ * Context: a task of the QP.
+ * Return: 0 or -EINVAL.
+ */
+int rxe_mr_invalidate(struct rxe_qp *qp, u32 rkey, bool remote)
+{
+	struct rxe_id *id = rxe_id_get(&rxe_mr_ids, rkey >> 8);
+	struct rxe_key *key;
+	int err = -EINVAL;
+	bool was;
+
+	if (!id)
+		return -EINVAL;
+	key = id->object;
+	if (key_may_invalidate(qp, key, rkey)) {
+		if (key->window)
+			was = rxe_mw_invalidate(qp, container_of(key, struct rxe_mw, key));
+		else
+			was = rxe_key_revoke(key);
+		/* a region that is not registered may be told so again */
+		if (was || !(remote || key->window))
+			err = 0;
+	}
+	rxe_id_put(id);
+	return err;
 }
 
 /**
@@ -162,11 +341,15 @@ fail:
  * Nobody touches the memory after return; requests that still name the key fail.
  *
  * Context: process context, sleeps.
- * Return: 0.
+ * Return: 0, or -EBUSY while memory windows are bound to it.
  */
 int rxe_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	mr_free(to_rxe_mr(ibmr));
+	struct rxe_mr *mr = to_rxe_mr(ibmr);
+
+	if (atomic_cmpxchg(&mr->windows, 0, WINDOWS_CLOSED))
+		return -EBUSY;
+	mr_free(mr);
 	return 0;
 }
 
@@ -182,56 +365,90 @@ static bool mr_is_memory(u64 addr, u64 length)
 	       virt_addr_valid((void *)(uintptr_t)last);
 }
 
-/* Whether the region covers the range, none of whose sums may wrap */
-static bool mr_covers(const struct rxe_mr *mr, u64 addr, u64 length, int access)
+/* Whether the key covers the range, none of whose sums may wrap */
+static bool key_covers(const struct rxe_key *key, u64 addr, u64 length)
 {
-	u64 offset = addr - mr->iova;
+	u64 offset = addr - key->addr;
 
-	if (addr < mr->iova || offset > mr->length || length > mr->length - offset)
-		return false;
-	return mr->type != RXE_MR_DMA || !(access & MR_REMOTE) ||
-	       mr_is_memory(addr, length);
+	return addr >= key->addr && offset <= key->length && length <= key->length - offset;
+}
+
+/* The region behind a key, and the address there; -EACCES or -EFAULT. */
+static int span_resolve(struct rxe_span *span, const struct rxe_qp *qp, u64 addr, u64 length,
+			int access)
+{
+	struct rxe_key *key = span->key;
+
+	if (!key_covers(key, addr, length))
+		return -EFAULT;
+	if (key->window) {
+		const struct rxe_mw *mw = container_of(key, struct rxe_mw, key);
+
+		if (!qp || (mw->ib.type == IB_MW_TYPE_2 && mw->qpn != qp->ib.qp_num))
+			return -EACCES;
+		span->mr = mw->mr;
+		span->addr = addr - key->addr + mw->base;
+		return 0;
+	}
+	span->mr = container_of(key, struct rxe_mr, key);
+	span->addr = addr;
+	if (span->mr->type == RXE_MR_DMA && (access & MR_REMOTE) && !mr_is_memory(addr, length))
+		return -EFAULT;
+	return 0;
 }
 
 /**
- * rxe_mr_get - find a region and check that a range of it may be used
- * @pd: of the QP
+ * rxe_mr_get - find what a key names and check that a range of it may be used
+ * @span: filled
+ * @pd: of the QP, or of its SRQ
+ * @qp: the QP if a peer uses the key, NULL if it is an lkey
  * @key: lkey or rkey, from a ring or the wire
- * @addr: first address, in the region's own numbering
+ * @addr: first address, in the key's own numbering
  * @length: bytes; with 0 the key is checked all the same
  * @access: IB_ACCESS_ flags that are needed, all of them; 0: to read, locally
  *
  * Context: any, also softirq.
- * Return: the region with a reference, to be given back with rxe_mr_put() soon
- * and without sleeping; or an ERR_PTR: -EACCES (no such key, another protection
- * domain, or a right is missing), -EFAULT (range). Never NULL.
+ * Return: 0, with a reference to be given back with rxe_mr_put() soon and without
+ * sleeping; -EACCES (no such key, another protection domain, or a right is missing),
+ * -EFAULT (range).
  */
-struct rxe_mr *rxe_mr_get(struct ib_pd *pd, u32 key, u64 addr, u64 length, int access)
+int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp, u32 key,
+	       u64 addr, u64 length, int access)
 {
-	struct rxe_mr *mr;
 	struct rxe_id *id;
+	struct rxe_key *k;
 	int err = -EACCES;
 
+	/* whoever revokes the key waits for us, so let him not preempt us */
+	preempt_disable();
 	id = rxe_id_get(&rxe_mr_ids, key >> 8);
-	if (!id)
-		return ERR_PTR(-EACCES);
-	mr = id->object;
-	if (mr->ib.lkey == key && mr->ib.pd == pd && !(access & ~mr->access)) {
-		if (mr_covers(mr, addr, length, access))
-			return mr;
-		err = -EFAULT;
+	if (!id) {
+		preempt_enable();
+		return -EACCES;
 	}
-	rxe_id_put(id);
-	return ERR_PTR(err);
+	k = id->object;
+	span->key = k;
+	if (k->revocable)
+		smp_mb__after_atomic();	/* pairs with rxe_key_revoke() */
+	/* what is valid is complete */
+	if (smp_load_acquire(&k->valid) && k->key == key && k->pd == pd &&
+	    !(access & ~k->access))
+		err = span_resolve(span, qp, addr, length, access);
+	if (err) {
+		rxe_id_put(id);
+		preempt_enable();
+	}
+	return err;
 }
 
 /**
- * rxe_mr_put - give a region back
- * @mr: from rxe_mr_get()
+ * rxe_mr_put - give a range back
+ * @span: from rxe_mr_get()
  *
  * Context: any.
  */
-void rxe_mr_put(struct rxe_mr *mr)
+void rxe_mr_put(struct rxe_span *span)
 {
-	rxe_id_put(mr->id);
+	rxe_id_put(span->key->id);
+	preempt_enable();
 }

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Sockets, routes and transmit.
+ * Sockets, routes, and what the stack holds.
  *
  * Receive side: every network namespace that holds a device has one IPv4 and
  * one IPv6 socket on the RoCE port (struct rxe_net); they appear with the first
  * device and go with the last.
  *
- * Transmit side: a task sends through its struct rxe_flow.  It builds a burst
- * packet by packet (rxe_burst_add, _headers, _close) and hands it over with
- * rxe_burst_send().  Whatever the stack then answers is a loss on the wire and
- * nothing else: recovery is the requester's business.
+ * Transmit side: a task sends through its struct rxe_flow, in bursts (burst.c).
  *
  * What the stack still holds is counted per flow, so that a flow cannot fill a
  * queue below it; the count outlives the flow, because an skb may sit in a
  * qdisc long after its QP is gone.
  */
-#include <linux/crc32.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
@@ -28,16 +24,8 @@
 #include <net/udp_tunnel.h>
 #include <rdma/ib_cache.h>
 
-#include "rxe.h"
+#include "net.h"
 #include "txmem.h"
-
-struct rxe_net {
-	struct list_head	list;
-	struct net		*net;
-	u32			users;
-	struct socket		*sock4;
-	struct socket		*sock6;
-};
 
 static LIST_HEAD(net_list);
 static DEFINE_MUTEX(net_mutex);		/* net_list, users */
@@ -164,17 +152,19 @@ void rxe_net_put(struct rxe_net *rnet)
 /* --- packets that the stack holds ------------------------------------------- */
 
 /**
- * struct rxe_inflight - packets of one flow between us and the wire
- * @packets: number, plus INFLIGHT_OWNER while the flow exists
+ * struct rxe_inflight - what the stack holds of one flow
+ * @skbs: number, of one packet or several, plus INFLIGHT_OWNER while the flow exists
  * @waiting: the flow wants to be called when there is room
  * @lock: @task
  * @task: whom to call, NULL after the flow has gone
+ * @rcu: a destructor may still look at it
  */
 struct rxe_inflight {
-	atomic_t	packets;
+	atomic_t	skbs;
 	bool		waiting;
 	spinlock_t	lock;		/* task, waiting */
 	struct rxe_task	*task;
+	struct rcu_head	rcu;
 };
 
 #define INFLIGHT_OWNER	0x1000000
@@ -184,7 +174,7 @@ static DECLARE_WAIT_QUEUE_HEAD(inflight_none);
 
 static void inflight_free(struct rxe_inflight *inflight)
 {
-	kfree(inflight);
+	kfree_rcu(inflight, rcu);
 	if (atomic_dec_and_test(&inflight_count))
 		wake_up(&inflight_none);
 }
@@ -206,14 +196,65 @@ static void inflight_destructor(struct sk_buff *skb)
 	struct rxe_inflight *inflight = skb_shinfo(skb)->destructor_arg;
 	int left;
 
-	rcu_read_lock();	/* rxe_net_exit() waits for our last instruction */
-	if (READ_ONCE(inflight->waiting) &&
-	    (atomic_read(&inflight->packets) & (INFLIGHT_OWNER - 1)) <= RXE_FLOW_LOW)
-		inflight_wake(inflight);
-	left = atomic_dec_return(&inflight->packets);
+	rcu_read_lock();	/* it is not freed meanwhile; nor is this code */
+	/* a full barrier: who waits sees the room, or is seen waiting */
+	left = atomic_dec_return(&inflight->skbs);
 	if (!left)
 		inflight_free(inflight);
+	else if (READ_ONCE(inflight->waiting) && (left & (INFLIGHT_OWNER - 1)) <= RXE_FLOW_LOW)
+		inflight_wake(inflight);
 	rcu_read_unlock();
+}
+
+/**
+ * rxe_inflight_charge - count an skb until the stack has done with it
+ * @flow: whose
+ * @skb: of one packet or several
+ *
+ * Context: the flow's task.
+ */
+void rxe_inflight_charge(struct rxe_flow *flow, struct sk_buff *skb)
+{
+	atomic_inc(&flow->inflight->skbs);
+	skb_shinfo(skb)->destructor_arg = flow->inflight;
+	skb->destructor = inflight_destructor;
+}
+
+/**
+ * rxe_inflight_charged - whether an skb has not left the sender's hands
+ * @skb: a burst
+ *
+ * Context: any.
+ * Return: false for copies and clones, and behind who takes packets over.
+ */
+bool rxe_inflight_charged(const struct sk_buff *skb)
+{
+	return skb->destructor == inflight_destructor;
+}
+
+/**
+ * rxe_inflight_share - a burst has been cut: count its packets instead
+ * @whole: the burst; not charged any more
+ * @segs: its packets
+ *
+ * Context: softirq or process, the segmenter.
+ */
+void rxe_inflight_share(struct sk_buff *whole, struct sk_buff *segs)
+{
+	struct rxe_inflight *inflight = skb_shinfo(whole)->destructor_arg;
+	struct sk_buff *seg;
+	int packets = 0;
+
+	if (!rxe_inflight_charged(whole))
+		return;
+	for (seg = segs; seg; seg = seg->next) {
+		skb_shinfo(seg)->destructor_arg = inflight;
+		seg->destructor = inflight_destructor;
+		packets++;
+	}
+	/* the whole's charge goes to the first of them */
+	atomic_add(packets - 1, &inflight->skbs);
+	whole->destructor = NULL;
 }
 
 /**
@@ -228,11 +269,11 @@ bool rxe_flow_busy(struct rxe_flow *flow)
 {
 	struct rxe_inflight *inflight = flow->inflight;
 
-	if (likely(atomic_read(&inflight->packets) - INFLIGHT_OWNER < RXE_FLOW_HIGH))
+	if (likely(atomic_read(&inflight->skbs) - INFLIGHT_OWNER < RXE_FLOW_HIGH))
 		return false;
 	WRITE_ONCE(inflight->waiting, true);
 	smp_mb();	/* the flag is seen, or we see the room that was made */
-	return atomic_read(&inflight->packets) - INFLIGHT_OWNER >= RXE_FLOW_HIGH;
+	return atomic_read(&inflight->skbs) - INFLIGHT_OWNER >= RXE_FLOW_HIGH;
 }
 
 /* --- flows ------------------------------------------------------------------ */
@@ -254,7 +295,7 @@ int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *t
 	inflight = kzalloc(sizeof(*inflight), GFP_KERNEL);
 	if (!inflight)
 		return -ENOMEM;
-	atomic_set(&inflight->packets, INFLIGHT_OWNER);
+	atomic_set(&inflight->skbs, INFLIGHT_OWNER);
 	spin_lock_init(&inflight->lock);
 	inflight->task = task;
 	atomic_inc(&inflight_count);
@@ -287,7 +328,7 @@ void rxe_flow_exit(struct rxe_flow *flow)
 	spin_lock_irq(&inflight->lock);
 	inflight->task = NULL;
 	spin_unlock_irq(&inflight->lock);
-	if (!atomic_sub_return(INFLIGHT_OWNER, &inflight->packets))
+	if (!atomic_sub_return(INFLIGHT_OWNER, &inflight->skbs))
 		inflight_free(inflight);
 }
 
@@ -442,8 +483,14 @@ static struct dst_entry *flow_find_route(struct rxe_flow *flow)
 	return dst ? dst : flow_lookup(flow, flow->ifindex);
 }
 
-/* The route to the peer, or NULL if there is none at the moment. */
-static struct dst_entry *flow_route(struct rxe_flow *flow)
+/**
+ * rxe_flow_route - the route to the peer
+ * @flow: the flow
+ *
+ * Context: the flow's task, bottom halves off.
+ * Return: a route that the flow holds, or NULL if there is none at the moment.
+ */
+struct dst_entry *rxe_flow_route(struct rxe_flow *flow)
 {
 	if (likely(flow->dst && dst_check(flow->dst, flow->cookie)))
 		return flow->dst;
@@ -453,178 +500,6 @@ static struct dst_entry *flow_route(struct rxe_flow *flow)
 	if (flow->dst && flow->family == AF_INET6)
 		flow->cookie = rt6_get_cookie(dst_rt6_info(flow->dst));
 	return flow->dst;
-}
-
-/* --- bursts ----------------------------------------------------------------- */
-
-/**
- * rxe_burst_begin - start an empty burst
- * @burst: to be filled
- * @flow: where to
- *
- * Context: the flow's task, bottom halves off.
- */
-void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
-{
-	burst->flow = flow;
-	__skb_queue_head_init(&burst->skbs);
-	burst->packets = 0;
-	burst->no_route = !flow_route(flow);
-}
-
-/**
- * rxe_burst_add - begin the next packet of a burst
- * @burst: the burst
- * @pkt: filled: where headers and payload go
- * @hdr_len: bytes of BTH and extended headers
- * @payload_len: bytes of payload, without pad
- *
- * The caller writes @pkt->hdr, calls rxe_burst_headers(), writes @pkt->payload
- * and calls rxe_burst_close(), or rxe_burst_drop() if it cannot.
- *
- * Context: the flow's task, bottom halves off.
- * Return: 0 or -ENOMEM.
- */
-int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
-		  u32 payload_len)
-{
-	struct rxe_flow *flow = burst->flow;
-	u32 len = hdr_len + payload_len + wire_pad(payload_len) + ICRC_LEN;
-	u32 headroom = LL_MAX_HEADER;
-	struct sk_buff *skb;
-	struct udphdr *udp;
-
-	if (!burst->no_route)
-		headroom = LL_RESERVED_SPACE(flow->dst->dev);
-	skb = rxe_txmem_skb(headroom + flow->hdr_len + len);
-	if (unlikely(!skb))
-		return -ENOMEM;
-	skb_reserve(skb, headroom);
-	skb_reset_network_header(skb);
-	memcpy(skb_put(skb, flow->hdr_len), flow->hdr, flow->hdr_len);
-	skb_set_transport_header(skb, flow->hdr_len - sizeof(*udp));
-	udp = udp_hdr(skb);
-	udp->len = htons(sizeof(*udp) + len);
-	if (flow->family == AF_INET) {
-		struct iphdr *ip = ip_hdr(skb);
-
-		ip->tot_len = htons(flow->hdr_len + len);
-		ip->id = htons(flow->ident++);
-	} else {
-		ipv6_hdr(skb)->payload_len = udp->len;
-	}
-	pkt->skb = skb;
-	pkt->hdr = skb_put(skb, len);
-	pkt->payload = pkt->hdr + hdr_len;
-	pkt->hdr_len = hdr_len;
-	pkt->payload_len = payload_len;
-	return 0;
-}
-
-/**
- * rxe_burst_headers - the headers of the packet under construction are final
- * @burst: the burst
- * @pkt: the packet
- *
- * Context: the flow's task, bottom halves off.
- * Return: the running sum to which the payload must be added as it is copied,
- * or NULL if nobody needs a sum.
- */
-u32 *rxe_burst_headers(struct rxe_burst *burst, struct rxe_txpkt *pkt)
-{
-	const u8 *ip = skb_network_header(pkt->skb);
-	const u8 *udp = skb_transport_header(pkt->skb);
-	u8 pseudo[ICRC_PSEUDO_MAX];
-	u32 len;
-
-	if (burst->flow->family == AF_INET)
-		len = icrc_pseudo_ipv4(pseudo, ip, udp, pkt->hdr);
-	else
-		len = icrc_pseudo_ipv6(pseudo, ip, udp, pkt->hdr);
-	pkt->crc = crc32_le(ICRC_SEED, pseudo, len);
-	pkt->crc = crc32_le(pkt->crc, pkt->hdr + BTH_LEN, pkt->hdr_len - BTH_LEN);
-	return &pkt->crc;
-}
-
-/**
- * rxe_burst_close - the packet under construction is complete
- * @burst: the burst
- * @pkt: the packet; its payload stands in place and is part of the sum
- *
- * Context: the flow's task, bottom halves off.
- */
-void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
-{
-	u8 *end = pkt->payload + pkt->payload_len;
-	u32 pad = wire_pad(pkt->payload_len);
-
-	memset(end, 0, pad);
-	pkt->crc = crc32_le(pkt->crc, end, pad);
-	icrc_write(end + pad, pkt->crc);
-	__skb_queue_tail(&burst->skbs, pkt->skb);
-	burst->packets++;
-	pkt->skb = NULL;
-}
-
-/**
- * rxe_burst_drop - the packet under construction cannot be completed
- * @burst: the burst; earlier packets stay
- * @pkt: the packet, freed
- *
- * Context: the flow's task, bottom halves off.
- */
-void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt)
-{
-	kfree_skb(pkt->skb);
-	pkt->skb = NULL;
-}
-
-/**
- * rxe_burst_send - hand a burst to the stack
- * @burst: the burst, empty afterwards
- *
- * Packets that the stack refuses, or for which there is no route, are counted
- * and are otherwise like packets lost on the wire.
- *
- * Context: the flow's task, bottom halves off.
- */
-void rxe_burst_send(struct rxe_burst *burst)
-{
-	struct rxe_flow *flow = burst->flow;
-	struct rxe_net *rnet = flow->dev->net;
-	struct sk_buff *skb;
-	u64 bytes = 0;
-	u32 dropped = 0;
-	int err;
-
-	if (!burst->packets)
-		return;
-	if (unlikely(burst->no_route)) {
-		rxe_count_add(flow->dev, RXE_CNT_TX_DROPPED, burst->packets);
-		__skb_queue_purge(&burst->skbs);
-		burst->packets = 0;
-		return;
-	}
-	atomic_add(burst->packets, &flow->inflight->packets);
-	rcu_read_lock();
-	while ((skb = __skb_dequeue(&burst->skbs))) {
-		bytes += skb->len;
-		skb_shinfo(skb)->destructor_arg = flow->inflight;
-		skb->destructor = inflight_destructor;
-		skb_dst_set_noref(skb, flow->dst);
-		if (flow->family == AF_INET)
-			err = ip_local_out(rnet->net, rnet->sock4->sk, skb);
-		else
-			err = ip6_local_out(rnet->net, rnet->sock6->sk, skb);
-		if (unlikely(net_xmit_eval(err)))
-			dropped++;
-	}
-	rcu_read_unlock();
-	rxe_count_add(flow->dev, RXE_CNT_TX_PACKETS, burst->packets);
-	rxe_count_add(flow->dev, RXE_CNT_TX_BYTES, bytes);
-	if (unlikely(dropped))
-		rxe_count_add(flow->dev, RXE_CNT_TX_DROPPED, dropped);
-	burst->packets = 0;
 }
 
 /**

@@ -5,6 +5,8 @@
  *   RESET ─► INIT ─► RTR ─► RTS ◄─► SQD           by modify_qp
  *     ▲        │      │      │       │
  *     └────────┴──────┴──────┴───────┴──► ERR      by modify_qp, or by an error
+ *                             └─► SQE ─► RTS       by an error of a send request of UC
+ *                                                  and UD; back by modify_qp
  *
  * modify_qp is the only one that leaves a state in an orderly way: it stops both
  * tasks, changes what is to be changed, and starts them again, so that tasks
@@ -22,8 +24,15 @@
 
 /* --- the send side's task --------------------------------------------------- */
 
-/* SQD: tell once that everything that was begun has been completed (10.3.1.5). */
-static void sq_check_drained(struct rxe_qp *qp)
+/**
+ * rxe_qp_check_drained - in state SQD, tell once that what was begun is completed
+ * @qp: the QP
+ *
+ * See 10.3.1.5.
+ *
+ * Context: sq.task.
+ */
+void rxe_qp_check_drained(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe;
@@ -60,13 +69,14 @@ static bool sq_task(struct rxe_qp *qp)
 			more |= rxe_requester_send(qp);
 		if (rxe_qp_state(qp) != IB_QPS_ERR) {
 			rxe_completer_arm(qp);
-			sq_check_drained(qp);
+			rxe_qp_check_drained(qp);
 			return more;
 		}
 		fallthrough;
 	case IB_QPS_ERR:
 	case IB_QPS_SQE:
 		skb_queue_purge(&sq->rxq);
+		rxe_reorder_purge(&sq->held);
 		return rxe_completer_flush(qp);
 	default:
 		skb_queue_purge(&sq->rxq);
@@ -119,13 +129,44 @@ void rxe_qp_error(struct rxe_qp *qp)
 	rxe_task_kick(&qp->rq.task);
 }
 
+/**
+ * rxe_qp_send_error - a request of an unconnected QP has failed
+ * @qp: UC, UD or GSI
+ *
+ * The send queue is flushed, the receive queue goes on (10.3.1.6).
+ *
+ * Context: sq.task.
+ */
+void rxe_qp_send_error(struct rxe_qp *qp)
+{
+	bool changed = false;
+
+	spin_lock_bh(&qp->lock);
+	if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD) {
+		WRITE_ONCE(qp->state, IB_QPS_SQE);
+		changed = true;
+	}
+	spin_unlock_bh(&qp->lock);
+	if (changed)
+		rxe_task_kick(&qp->sq.task);
+}
+
 /* --- creation --------------------------------------------------------------- */
 
 static int qp_check_init(struct rxe_dev *dev, const struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (init->qp_type != IB_QPT_RC || init->create_flags || init->srq || init->xrcd)
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (init->create_flags || init->xrcd)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
@@ -161,14 +202,17 @@ static void qp_init(struct rxe_qp *qp)
 	spin_lock_init(&qp->lock);
 	spin_lock_init(&sq->post_lock);
 	skb_queue_head_init(&sq->rxq);
-	timer_setup(&sq->timer, rxe_completer_timeout, 0);
+	hrtimer_setup(&sq->timer, rxe_completer_timeout, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	hrtimer_setup(&sq->rnr_timer, rxe_completer_rnr_timeout, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL);
-	rxe_task_init(&sq->task, qp, sq_task);
+	rxe_task_init(&sq->task, qp, rxe_qp_is_datagram(qp) ? rxe_datagram_send_task : sq_task);
 	spin_lock_init(&rq->post_lock);
 	skb_queue_head_init(&rq->rxq);
 	timer_setup(&rq->timer, rxe_responder_timeout, 0);
-	rxe_task_init(&rq->task, qp, rxe_responder_task);
+	hrtimer_setup(&rq->nak_timer, rxe_responder_nak_timeout, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL);
+	rxe_task_init(&rq->task, qp, rxe_qp_is_datagram(qp) ? rxe_datagram_receive_task :
+							      rxe_responder_task);
 }
 
 static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
@@ -190,18 +234,21 @@ static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *m
 		if (WARN_ON_ONCE(sq->ring.mask != sq->mask))
 			return -EINVAL;
 	}
+	if (rxe_qp_is_datagram(qp))
+		return rxe_datagram_init(qp);
 	return rxe_flow_init(&sq->flow, qp->dev, &sq->task);
 }
 
 static int rq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
 {
 	struct rxe_rq *rq = &qp->rq;
-	int err;
+	int err = 0;
 
-	err = rxe_ring_create(&rq->ring, qp->dev, udata, qp->cap.max_recv_wr,
-			      sizeof(struct rxe_recv_wqe) +
-			      qp->cap.max_recv_sge * sizeof(struct rxe_sge), mi);
-	if (err)
+	if (!qp->srq)
+		err = rxe_ring_create(&rq->ring, qp->dev, udata, qp->cap.max_recv_wr,
+				      sizeof(struct rxe_recv_wqe) +
+				      qp->cap.max_recv_sge * sizeof(struct rxe_sge), mi);
+	if (err || rxe_qp_is_datagram(qp))
 		return err;
 	return rxe_flow_init(&rq->flow, qp->dev, &rq->task);
 }
@@ -216,10 +263,13 @@ static void qp_free(struct rxe_qp *qp)
 	skb_queue_purge(&rq->rxq);
 	kfree_skb(rq->iter.skb);
 	rq->iter.skb = NULL;
+	rxe_datagram_exit(qp);
 	rxe_flow_exit(&sq->flow);
 	rxe_flow_exit(&rq->flow);
 	rxe_ring_destroy(&sq->ring);
 	rxe_ring_destroy(&rq->ring);
+	rxe_reorder_exit(&sq->held);
+	rxe_reorder_exit(&rq->held);
 	kvfree(sq->slots);
 	kfree(rq->res);
 }
@@ -239,7 +289,8 @@ static int qp_respond(struct ib_udata *udata, struct rxe_create_qp_resp *resp)
  *
  * Context: process, may sleep.
  * Return: 0, -EOPNOTSUPP for a QP type not supported, -EINVAL for a limit
- * exceeded, -ENOMEM, -ENOSPC without a free QP number, -EFAULT.
+ * exceeded, -ENOMEM, -ENOSPC without a free QP number, -EBUSY for a second QP 1,
+ * -EFAULT.
  */
 int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -259,6 +310,7 @@ int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	qp->state = IB_QPS_RESET;
 	qp->scq = to_rxe_cq(init->send_cq);
 	qp->rcq = to_rxe_cq(init->recv_cq);
+	qp->srq = init->srq ? to_rxe_srq(init->srq) : NULL;
 	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp_init(qp);
 	qp_set_caps(qp, &init->cap);
@@ -279,7 +331,13 @@ int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 		goto fail;
 	}
 	rxe_id_publish(&rxe_qp_ids, qp->id);
-	return 0;
+	if (init->qp_type != IB_QPT_GSI)
+		return 0;
+	qp->ib.qp_num = RXE_QPN_GSI;
+	err = rxe_datagram_gsi_add(qp);
+	if (!err)
+		return 0;
+	rxe_id_free(&rxe_qp_ids, qp->id);
 fail:
 	qp_free(qp);
 	atomic_dec(&dev->num_qp);
@@ -300,7 +358,7 @@ static void qp_flush_orphan(struct rxe_qp *qp)
 	while (more && passes--) {
 		local_bh_disable();
 		more = rxe_completer_flush(qp);
-		more |= rxe_responder_flush(qp);
+		more |= rxe_recv_flush(qp);
 		local_bh_enable();
 	}
 }
@@ -321,15 +379,20 @@ int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct rxe_qp *qp = to_rxe_qp(ibqp);
 
 	/* no datagram finds it any more, and none is in our hands */
+	if (ibqp->qp_type == IB_QPT_GSI)
+		rxe_datagram_gsi_del(qp);
+	rxe_mcast_forget(qp);
 	rxe_id_free(&rxe_qp_ids, qp->id);
 	rxe_task_stop(&qp->sq.task);
 	rxe_task_stop(&qp->rq.task);
 	if (qp->is_user && qp->owner != current->mm)
 		qp_flush_orphan(qp);
-	timer_delete_sync(&qp->sq.timer);
+	hrtimer_cancel(&qp->sq.timer);
 	hrtimer_cancel(&qp->sq.rnr_timer);
+	hrtimer_cancel(&qp->rq.nak_timer);
 	timer_delete_sync(&qp->rq.timer);
 	/* no destructor of an skb calls the tasks any more */
+	rxe_datagram_exit(qp);
 	rxe_flow_exit(&qp->sq.flow);
 	rxe_flow_exit(&qp->rq.flow);
 	rxe_task_exit(&qp->sq.task);
@@ -416,13 +479,16 @@ static void qp_reset(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_rq *rq = &qp->rq;
 
-	timer_delete_sync(&sq->timer);
+	hrtimer_cancel(&sq->timer);
 	hrtimer_cancel(&sq->rnr_timer);
+	hrtimer_cancel(&rq->nak_timer);
 	timer_delete_sync(&rq->timer);
 	skb_queue_purge(&sq->rxq);
 	skb_queue_purge(&rq->rxq);
 	kfree_skb(rq->iter.skb);
 	rq->iter.skb = NULL;
+	rxe_reorder_purge(&sq->held);
+	rxe_reorder_purge(&rq->held);
 	rxe_flow_reset(&sq->flow);
 	rxe_flow_reset(&rq->flow);
 
@@ -436,19 +502,27 @@ static void qp_reset(struct rxe_qp *qp)
 	sq->psn = 0;
 	sq->max_psn = 0;
 	sq->una_psn = 0;
+	sq->confirmed = 0;
+	sq->again_psn = 0;
+	sq->again_end = 0;
 	sq->unacked = 0;
 	sq->reads_head = 0;
 	sq->reads_tail = 0;
-	sq->rewound = false;
-	sq->probing = false;
+	sq->nak = 0;
+	sq->gap = false;
+	sq->asked = false;
+	sq->progress = false;
+	sq->armed = false;
 	sq->starved = false;
 	sq->rnr_wait = false;
 	sq->drained = false;
 	sq->rtt_start = 0;
 	sq->events = 0;
 
-	rq->ring.index = rxe_ring_producer(&rq->ring);
-	rxe_ring_set_consumer(&rq->ring, rq->ring.index);
+	if (!qp->srq) {
+		rq->ring.index = rxe_ring_producer(&rq->ring);
+		rxe_ring_set_consumer(&rq->ring, rq->ring.index);
+	}
 	kfree(rq->res);
 	rq->res = NULL;
 	rq->num_res = 0;
@@ -460,8 +534,14 @@ static void qp_reset(struct rxe_qp *qp)
 	rq->read.active = false;
 	rq->ack_pending = false;
 	rq->nak_sent = false;
+	rq->rnr_sent = false;
+	rq->nak_valid = false;
+	rq->nak_armed = false;
+	rq->nak_due = false;
+	rq->nak_fired = false;
 	rq->established = false;
 	rq->flush_left = 0;
+	rq->last_told = false;
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	WRITE_ONCE(qp->sq_draining, false);
 }
@@ -517,6 +597,8 @@ static void modify_plain(struct rxe_qp *qp, const struct ib_qp_attr *attr, int m
 	if (mask & IB_QP_PATH_MTU) {
 		mine->path_mtu = attr->path_mtu;
 		qp->pmtu = ib_mtu_enum_to_int(attr->path_mtu);
+		window_init(&sq->window, clamp_t(u32, RXE_WINDOW_BYTES / qp->pmtu,
+						 RXE_WINDOW_LEAST, RXE_WINDOW_MOST));
 	}
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		mine->min_rnr_timer = attr->min_rnr_timer;
@@ -525,13 +607,19 @@ static void modify_plain(struct rxe_qp *qp, const struct ib_qp_attr *attr, int m
 	if (mask & IB_QP_RQ_PSN) {
 		mine->rq_psn = attr->rq_psn & PSN_MASK;
 		qp->rq.psn = mine->rq_psn;
+		patience_init(&qp->rq.patience);
 	}
 	if (mask & IB_QP_SQ_PSN) {
 		mine->sq_psn = attr->sq_psn & PSN_MASK;
 		sq->psn = mine->sq_psn;
 		sq->max_psn = mine->sq_psn;
 		sq->una_psn = mine->sq_psn;
-		window_init(&sq->window, RXE_WINDOW_MAX);
+		sq->confirmed = mine->sq_psn;
+		sq->again_psn = mine->sq_psn;
+		sq->again_end = mine->sq_psn;
+		sq->late_psn = psn_add(mine->sq_psn, PSN_MASK);
+		resend_init(&sq->resend);
+		patience_init(&sq->patience);
 	}
 	if (mask & IB_QP_TIMEOUT) {
 		mine->timeout = attr->timeout;
@@ -545,8 +633,23 @@ static void modify_plain(struct rxe_qp *qp, const struct ib_qp_attr *attr, int m
 		retry_init(&sq->retry, mine->retry_cnt, mine->rnr_retry);
 }
 
+/* What was posted before the send queue is repaired is flushed; it is bounded. */
+static void modify_flush(struct rxe_qp *qp)
+{
+	u32 passes = qp->sq.mask / RXE_WQE_BUDGET + 2;
+	bool more = true;
+
+	while (more && passes--) {
+		local_bh_disable();
+		more = rxe_completer_flush(qp);
+		local_bh_enable();
+	}
+}
+
 static void modify_state(struct rxe_qp *qp, enum ib_qp_state next)
 {
+	if (qp->state == IB_QPS_SQE && next == IB_QPS_RTS)
+		modify_flush(qp);
 	spin_lock_bh(&qp->lock);
 	WRITE_ONCE(qp->state, next);
 	spin_unlock_bh(&qp->lock);

@@ -12,9 +12,10 @@
  *
  * What is sent next depends on one number, sq.psn: the WQE that contains it is
  * sq.next, the place in the message follows from the distance to the WQE's first
- * PSN.  Going back after a loss is therefore nothing but setting sq.psn.
+ * PSN.  Going back after a loss is therefore nothing but setting sq.psn; sending
+ * a part again, in between, is setting it for a moment (send_again()).
  *
- * A READ is asked for in chunks of RXE_READ_CHUNK packets, each a READ request
+ * A READ is asked for in chunks, parts of the largest window, each a READ request
  * of its own as the wire sees it, so that responses come no faster than the
  * window and max_rd_atomic allow.  Chunks start at fixed places of the message:
  * a repeated request never asks for more than the one that it repeats.
@@ -34,6 +35,13 @@ static bool wqe_is_atomic(const struct rxe_swqe *wqe)
 	       wqe->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* Done by us, without a packet */
+static bool wqe_is_local(const struct rxe_swqe *wqe)
+{
+	return wqe->opcode == IB_UVERBS_WR_LOCAL_INV || wqe->opcode == IB_UVERBS_WR_BIND_MW ||
+	       wqe->opcode == RXE_WR_REG_MR;
+}
+
 /* --- posting ---------------------------------------------------------------- */
 
 /* Decides whether a copied WQE can be executed; the verdict is its status. */
@@ -44,19 +52,31 @@ static void wqe_check(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 length)
 		wqe->status = IB_WC_LOC_LEN_ERR;
 		return;
 	}
+	if (rxe_qp_is_datagram(qp)) {
+		if (wqe->opcode != IB_UVERBS_WR_SEND && wqe->opcode != IB_UVERBS_WR_SEND_WITH_IMM)
+			wqe->status = IB_WC_LOC_QP_OP_ERR;
+		return;
+	}
 	switch (wqe->opcode) {
 	case IB_UVERBS_WR_RDMA_WRITE:
 	case IB_UVERBS_WR_RDMA_WRITE_WITH_IMM:
 	case IB_UVERBS_WR_SEND:
 	case IB_UVERBS_WR_SEND_WITH_IMM:
+	case IB_UVERBS_WR_LOCAL_INV:
+	case IB_UVERBS_WR_BIND_MW:
+	case RXE_WR_REG_MR:
+		return;
+	case IB_UVERBS_WR_SEND_WITH_INV:
+		if (rxe_qp_is_uc(qp))
+			wqe->status = IB_WC_LOC_QP_OP_ERR;
 		return;
 	case IB_UVERBS_WR_RDMA_READ:
-		if (wqe->is_inline || !qp->attr.max_rd_atomic)
+		if (wqe->is_inline || !qp->attr.max_rd_atomic || rxe_qp_is_uc(qp))
 			wqe->status = IB_WC_LOC_QP_OP_ERR;
 		return;
 	case IB_UVERBS_WR_ATOMIC_CMP_AND_SWP:
 	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
-		if (wqe->is_inline || !qp->attr.max_rd_atomic)
+		if (wqe->is_inline || !qp->attr.max_rd_atomic || rxe_qp_is_uc(qp))
 			wqe->status = IB_WC_LOC_QP_OP_ERR;
 		else if (length != sizeof(u64))
 			wqe->status = IB_WC_LOC_LEN_ERR;
@@ -76,6 +96,35 @@ static u64 sges_length(const struct rxe_mem_sge *sge, u32 num_sge)
 	return length;
 }
 
+/* What the request is about, on the other side. */
+static void pull_target(struct rxe_swqe *wqe, const struct rxe_send_wr *wr)
+{
+	switch (wqe->opcode) {
+	case IB_UVERBS_WR_ATOMIC_CMP_AND_SWP:
+	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->remote_addr = wr->wr.atomic.remote_addr;
+		wqe->rkey = wr->wr.atomic.rkey;
+		wqe->compare_add = wr->wr.atomic.compare_add;
+		wqe->swap = wr->wr.atomic.swap;
+		break;
+	case IB_UVERBS_WR_SEND_WITH_INV:
+	case IB_UVERBS_WR_LOCAL_INV:
+		wqe->invalidate_rkey = wr->ex.invalidate_rkey;
+		break;
+	case IB_UVERBS_WR_BIND_MW:
+		wqe->bind.addr = wr->wr.mw.addr;
+		wqe->bind.length = wr->wr.mw.length;
+		wqe->bind.mr_lkey = wr->wr.mw.mr_lkey;
+		wqe->bind.mw_rkey = wr->wr.mw.mw_rkey;
+		wqe->bind.rkey = wr->wr.mw.rkey;
+		wqe->bind.access = wr->wr.mw.access;
+		break;
+	default:
+		wqe->remote_addr = wr->wr.rdma.remote_addr;
+		wqe->rkey = wr->wr.rdma.rkey;
+	}
+}
+
 /*
  * Copies one WQE out of the user's ring.  The ring may change under our hands:
  * everything is read once, and only the copy is looked at.
@@ -91,21 +140,13 @@ static void pull_one(struct rxe_qp *qp, struct rxe_swqe *wqe, const void *elemen
 	wqe->wr_id = user.wr.wr_id;
 	wqe->flags = user.wr.send_flags;
 	wqe->opcode = user.wr.opcode;
-	if (user.wr.opcode > U8_MAX)
+	if (user.wr.opcode > U8_MAX || user.wr.opcode == RXE_WR_REG_MR)
 		wqe->status = IB_WC_LOC_QP_OP_ERR;
 	wqe->imm_data = user.wr.ex.imm_data;
-	switch (wqe->opcode) {
-	case IB_UVERBS_WR_ATOMIC_CMP_AND_SWP:
-	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
-		wqe->remote_addr = user.wr.wr.atomic.remote_addr;
-		wqe->rkey = user.wr.wr.atomic.rkey;
-		wqe->compare_add = user.wr.wr.atomic.compare_add;
-		wqe->swap = user.wr.wr.atomic.swap;
-		break;
-	default:
-		wqe->remote_addr = user.wr.wr.rdma.remote_addr;
-		wqe->rkey = user.wr.wr.rdma.rkey;
-	}
+	if (rxe_qp_is_datagram(qp))
+		rxe_datagram_pull(wqe, &user.wr);
+	else
+		pull_target(wqe, &user.wr);
 	element += sizeof(user);
 	if (wqe->flags & IB_SEND_INLINE) {
 		wqe->is_inline = true;
@@ -179,6 +220,12 @@ static int kernel_opcode(enum ib_wr_opcode opcode)
 		return IB_UVERBS_WR_ATOMIC_CMP_AND_SWP;
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 		return IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
+	case IB_WR_SEND_WITH_INV:
+		return IB_UVERBS_WR_SEND_WITH_INV;
+	case IB_WR_LOCAL_INV:
+		return IB_UVERBS_WR_LOCAL_INV;
+	case IB_WR_REG_MR:
+		return RXE_WR_REG_MR;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -224,8 +271,19 @@ static int post_one(struct rxe_qp *qp, struct rxe_swqe *wqe, const struct ib_sen
 		wqe->compare_add = atomic_wr(wr)->compare_add;
 		wqe->swap = atomic_wr(wr)->swap;
 		break;
+	case IB_UVERBS_WR_SEND_WITH_INV:
+	case IB_UVERBS_WR_LOCAL_INV:
+		wqe->invalidate_rkey = wr->ex.invalidate_rkey;
+		break;
+	case RXE_WR_REG_MR:
+		wqe->reg.mr = to_rxe_mr(reg_wr(wr)->mr);
+		wqe->reg.key = reg_wr(wr)->key;
+		wqe->reg.access = reg_wr(wr)->access;
+		break;
 	case IB_UVERBS_WR_SEND:
 	case IB_UVERBS_WR_SEND_WITH_IMM:
+		if (rxe_qp_is_datagram(qp))
+			rxe_datagram_post(wqe, ud_wr(wr));
 		break;
 	default:
 		wqe->remote_addr = rdma_wr(wr)->remote_addr;
@@ -310,9 +368,9 @@ static bool sq_window_open(const struct rxe_sq *sq, u32 count)
 {
 	u32 outstanding = sq_outstanding(sq);
 
-	if (!outstanding)
+	if (!outstanding || sq->again)
 		return true;
-	return !sq->probing && outstanding + count <= sq->window.cur;
+	return !sq->resend.waiting && outstanding + count <= sq->window.cur;
 }
 
 static bool sq_reads_outstanding(const struct rxe_sq *sq)
@@ -353,7 +411,7 @@ static void sq_advance(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 count)
 	if (psn_before(sq->psn, sq->max_psn))
 		rxe_count_add(qp->dev, RXE_CNT_RETRANSMITTED, count);
 	if (sq->psn == sq->una_psn)
-		sq->progress_at = jiffies;	/* the clock starts with the first */
+		sq->progress = true;	/* the clock starts with the first */
 	sq->psn = psn_add(sq->psn, count);
 	if (psn_after(sq->psn, sq->max_psn))
 		sq->max_psn = sq->psn;
@@ -366,8 +424,11 @@ static bool sq_add_read(struct rxe_qp *qp, u32 last_psn)
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_sq_read *read = &sq->reads[sq->reads_tail % RXE_MAX_RD_ATOMIC];
 
+	if (sq->again)
+		return true;	/* it is in the list, and stays there */
 	if (sq->reads_tail - sq->reads_head >= qp->attr.max_rd_atomic)
 		return false;
+	read->first_psn = sq->psn;
 	read->last_psn = last_psn;
 	return true;
 }
@@ -398,18 +459,24 @@ static bool packet_add(struct rxe_qp *qp, struct rxe_burst *burst, struct rxe_tx
 	return false;
 }
 
-/* Sends one READ request, for the rest of the chunk that sq.psn lies in. */
+/*
+ * Sends one READ request, for the rest of the chunk that sq.psn lies in; if it is
+ * sent again, for what is missing of that.
+ */
 static bool send_read(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst *burst)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u64 offset = psn_offset(wqe->first_psn, sq->psn, qp->pmtu);
 	u32 at = psn_diff(sq->psn, wqe->first_psn);
-	u32 end = (at / RXE_READ_CHUNK + 1) * RXE_READ_CHUNK;
+	u32 chunk = sq->window.max / RXE_WINDOW_READS;
+	u32 end = (at / chunk + 1) * chunk;
 	u32 total = psn_diff(wqe->last_psn, wqe->first_psn) + 1;
 	u32 count = min(end, total) - at;
 	struct rxe_txpkt pkt;
 	u32 len;
 
+	if (sq->again)
+		count = rxe_reorder_gap(&sq->held, sq->psn, count);
 	if (!sq_window_open(sq, count) || !sq_add_read(qp, psn_add(sq->psn, count - 1)))
 		return false;
 	if (!packet_add(qp, burst, &pkt, BTH_LEN + RETH_LEN, 0))
@@ -417,9 +484,9 @@ static bool send_read(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	len = min_t(u64, wqe->length - offset, (u64)count * qp->pmtu);
 	packet_bth(qp, pkt.hdr, OP_RC_READ_REQUEST, false, false, 0);
 	reth_write(pkt.hdr + BTH_LEN, wqe->remote_addr + offset, wqe->rkey, len);
-	rxe_burst_headers(burst, &pkt);
 	rxe_burst_close(burst, &pkt);
-	sq->reads_tail++;
+	if (!sq->again)
+		sq->reads_tail++;
 	sq_advance(qp, wqe, count);
 	return true;
 }
@@ -437,9 +504,9 @@ static bool send_atomic(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burs
 	packet_bth(qp, pkt.hdr, swap ? OP_RC_COMPARE_SWAP : OP_RC_FETCH_ADD, false, false, 0);
 	atmeth_write(pkt.hdr + BTH_LEN, wqe->remote_addr, wqe->rkey,
 		     swap ? wqe->swap : wqe->compare_add, swap ? wqe->compare_add : 0);
-	rxe_burst_headers(burst, &pkt);
 	rxe_burst_close(burst, &pkt);
-	sq->reads_tail++;
+	if (!sq->again)
+		sq->reads_tail++;
 	sq_advance(qp, wqe, 1);
 	return true;
 }
@@ -453,7 +520,12 @@ static bool data_wants_ack(struct rxe_qp *qp, bool last, u32 prod)
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *after;
 
-	if (sq->unacked + 1 >= RXE_ACK_EVERY || sq_outstanding(sq) + 1 >= sq->window.cur)
+	if (rxe_qp_is_uc(qp))
+		return false;
+	if (sq->again)
+		return psn_add(sq->psn, 1) == sq->again_end;
+	if (sq->unacked + 1 >= sq->window.max / RXE_WINDOW_ACKS ||
+	    sq_outstanding(sq) + 1 >= sq->window.cur)
 		return true;
 	if (!last)
 		return false;
@@ -461,23 +533,23 @@ static bool data_wants_ack(struct rxe_qp *qp, bool last, u32 prod)
 		return true;
 	/* what may have to wait must not wait for this one, too */
 	after = rxe_sq_slot(sq, sq->next + 1);
-	return after->status || (after->flags & IB_SEND_FENCE) ||
+	return after->status || (after->flags & IB_SEND_FENCE) || wqe_is_local(after) ||
 	       wqe_is_read(after) || wqe_is_atomic(after);
 }
 
 static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
-			struct rxe_txpkt *pkt, u32 *crc)
+			struct rxe_txpkt *pkt)
 {
 	u32 len = pkt->payload_len;
 
 	if (!len)
 		return 0;
 	if (wqe->is_inline) {
-		*crc = rxe_mem_copy_sum(pkt->payload, rxe_swqe_inline(wqe) + offset, len, *crc);
+		memcpy(pkt->payload, rxe_swqe_inline(wqe) + offset, len);
 		return 0;
 	}
 	return rxe_mem_read_sges(qp->ib.pd, wqe->sge, wqe->num_sge, offset,
-				 pkt->payload, len, crc);
+				 pkt->payload, len);
 }
 
 /* Sends one packet of a SEND or RDMA WRITE. */
@@ -496,11 +568,14 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	bool ackreq;
 	u8 opcode;
 
-	if (!sq_window_open(sq, 1)) {
-		WRITE_ONCE(sq->bulk, wqe->length >= RXE_BULK_PAYLOAD);
+	if (!rxe_qp_is_uc(qp) && !sq_window_open(sq, 1)) {
+		WRITE_ONCE(sq->bulk, wqe->length >= RXE_BULK_PAYLOAD && !sq->flow.light);
 		return false;
 	}
-	opcode = opcode_for(write ? MSG_WRITE : MSG_SEND, first, last, imm, false);
+	opcode = opcode_for(write ? MSG_WRITE : MSG_SEND, first, last, imm,
+			    wqe->opcode == IB_UVERBS_WR_SEND_WITH_INV);
+	if (rxe_qp_is_uc(qp))
+		opcode |= OP_UC_SEND_FIRST;	/* the same but for the transport */
 	op = opcode_info(opcode);
 	if (!packet_add(qp, burst, &pkt, op->hdr_len,
 			min_t(u64, wqe->length - offset, qp->pmtu)))
@@ -513,14 +588,17 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 		reth_write(pkt.hdr + op->reth, wqe->remote_addr, wqe->rkey, wqe->length);
 	if (op->flags & OPF_IMM)
 		immdt_put(pkt.hdr + op->imm, wqe->imm_data);
-	if (data_payload(qp, wqe, offset, &pkt, rxe_burst_headers(burst, &pkt))) {
+	if (op->flags & OPF_IETH)
+		ieth_write(pkt.hdr + op->ieth, wqe->invalidate_rkey);
+	if (data_payload(qp, wqe, offset, &pkt)) {
 		rxe_burst_drop(burst, &pkt);
 		wqe->status = IB_WC_LOC_PROT_ERR;
 		return false;
 	}
 	rxe_burst_close(burst, &pkt);
-	sq->unacked++;
-	if (ackreq) {
+	if (!sq->again)
+		sq->unacked++;
+	if (ackreq && !sq->again) {
 		sq->unacked = 0;
 		if (!sq->rtt_start && sq->psn == sq->max_psn) {
 			sq->rtt_psn = sq->psn;
@@ -528,6 +606,39 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 		}
 	}
 	sq_advance(qp, wqe, 1);
+	return true;
+}
+
+/*
+ * Does what needs no packet.  It has its place in the order of completions: its
+ * PSNs are none, between those before it and those behind.  A fence makes it wait
+ * for everything before (10.8.3.3).
+ */
+static bool do_local(struct rxe_qp *qp, struct rxe_swqe *wqe)
+{
+	struct rxe_sq *sq = &qp->sq;
+	int err;
+
+	if (!wqe->sent) {
+		if (rxe_qp_state(qp) == IB_QPS_SQD || wqe->status)
+			return false;
+		if ((wqe->flags & IB_SEND_FENCE) && sq->cons != sq->next)
+			return false;
+		if (wqe->opcode == IB_UVERBS_WR_LOCAL_INV)
+			err = rxe_mr_invalidate(qp, wqe->invalidate_rkey, false);
+		else if (wqe->opcode == IB_UVERBS_WR_BIND_MW)
+			err = rxe_mw_bind(qp, &wqe->bind);
+		else
+			err = rxe_mr_register(qp, wqe->reg.mr, wqe->reg.key, wqe->reg.access);
+		if (err) {
+			wqe->status = IB_WC_MW_BIND_ERR;
+			return false;
+		}
+		wqe->first_psn = sq->psn;
+		wqe->last_psn = psn_add(sq->psn, PSN_MASK);
+		wqe->sent = true;
+	}
+	sq->next++;
 	return true;
 }
 
@@ -539,6 +650,8 @@ static bool send_one(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod)
 	if (sq->next == prod)
 		return false;
 	wqe = rxe_sq_slot(sq, sq->next);
+	if (wqe_is_local(wqe))
+		return do_local(qp, wqe);
 	if (!wqe->sent && !wqe_start(qp, wqe))
 		return false;
 	if (wqe->status || rxe_flow_busy(&sq->flow))
@@ -550,6 +663,52 @@ static bool send_one(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod)
 	return send_data(qp, wqe, burst, prod);
 }
 
+/* Points sq.next to the WQE that contains sq.psn. */
+static void sq_seek(struct rxe_sq *sq, u32 psn)
+{
+	sq->psn = psn;
+	sq->next = sq->cons;
+	while (sq->next != sq->prod) {
+		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->next);
+
+		if (!wqe->sent || !psn_after(psn, wqe->last_psn))
+			break;
+		sq->next++;
+	}
+}
+
+static bool sq_wants_again(const struct rxe_sq *sq)
+{
+	return sq->again_psn != sq->again_end;
+}
+
+/* Sends one packet of what is to be sent again. */
+static bool send_again(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod)
+{
+	struct rxe_sq *sq = &qp->sq;
+	u32 psn = sq->psn;
+	u32 next = sq->next;
+	bool sent;
+
+	if (!sq_wants_again(sq))
+		return false;
+	if (psn_before(sq->again_psn, sq->una_psn))
+		sq->again_psn = sq->una_psn;
+	if (!psn_before(sq->again_psn, sq->again_end) || !psn_before(sq->again_psn, psn)) {
+		/* has been acknowledged, or comes all the same */
+		sq->again_psn = sq->again_end;
+		return false;
+	}
+	sq_seek(sq, sq->again_psn);
+	sq->again = true;
+	sent = send_one(qp, burst, prod);
+	sq->again = false;
+	sq->again_psn = psn_before(sq->psn, sq->again_end) ? sq->psn : sq->again_end;
+	sq->psn = psn;
+	sq->next = next;
+	return sent;
+}
+
 /*
  * Sending has paused for a reason that was not foreseen when the last packet
  * left without AckReq (the next WQE turned out to be bad, the QP is draining):
@@ -559,8 +718,8 @@ static bool sq_must_ask(struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
 
-	return sq->unacked && sq_outstanding(sq) && !sq_reads_outstanding(sq) &&
-	       !sq->starved && !rxe_flow_busy(&qp->sq.flow);
+	return !rxe_qp_is_uc(qp) && sq->unacked && sq_outstanding(sq) &&
+	       !sq_reads_outstanding(sq) && !sq->starved && !rxe_flow_busy(&qp->sq.flow);
 }
 
 /*
@@ -572,7 +731,7 @@ static bool sq_left_to_worker(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	return in_serving_softirq() && num_online_cpus() > 1 &&
+	return in_serving_softirq() && num_online_cpus() > 1 && !sq->flow.light && !sq->hurry &&
 	       rxe_sq_slot(sq, sq->next)->length >= RXE_BULK_PAYLOAD &&
 	       sq_window_open(sq, 1) && rxe_task_queue(&sq->task);
 }
@@ -590,27 +749,63 @@ bool rxe_requester_send(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u32 budget = RXE_TASK_BUDGET;
+	const struct rxe_swqe *oldest;
 	struct rxe_burst burst;
+	bool more;
 	u32 prod;
 
 	/* pairs with the release in post_kernel(): the slots are complete */
 	prod = smp_load_acquire(&sq->prod);
-	if (sq->next == prod || sq->rnr_wait || sq_left_to_worker(qp))
+	if (sq->rnr_wait)
+		return false;
+	more = sq->next != prod && !sq_left_to_worker(qp);
+	if (!more && !sq_wants_again(sq))
 		return false;
 	sq->starved = false;
 	WRITE_ONCE(sq->bulk, false);
 	rxe_burst_begin(&burst, &sq->flow);
-	while (budget && send_one(qp, &burst, prod))
+	while (budget && send_again(qp, &burst, prod))
 		budget--;
-	if (budget && sq_must_ask(qp)) {
-		rxe_requester_rewind(qp, psn_add(sq->psn, PSN_MASK));
-		send_one(qp, &burst, prod);
+	while (more && budget && send_one(qp, &burst, prod))
+		budget--;
+	if (more && budget && sq_must_ask(qp)) {
+		rxe_requester_again(qp, psn_add(sq->psn, PSN_MASK), sq->psn);
+		send_again(qp, &burst, prod);
+		sq->unacked = 0;
 	}
 	rxe_burst_send(&burst);
-	if (sq->next != prod && sq->next == sq->cons &&
-	    rxe_sq_slot(sq, sq->next)->status)
-		rxe_completer_fail(qp, rxe_sq_slot(sq, sq->next)->status);
+	rxe_completer_local(qp);
+	if (rxe_qp_is_uc(qp))
+		rxe_completer_sent(qp);
+	oldest = rxe_sq_slot(sq, sq->cons);
+	if (sq->cons != prod && oldest->status &&
+	    (oldest->sent || rxe_qp_state(qp) != IB_QPS_SQD))
+		rxe_completer_fail(qp, oldest->status);
 	return !budget;
+}
+
+/**
+ * rxe_requester_again - send some packets again, before anything else
+ * @qp: the QP
+ * @psn: from here; not acknowledged yet
+ * @end: to here, exclusive; not beyond what has been sent
+ *
+ * Context: sq.task.
+ */
+void rxe_requester_again(struct rxe_qp *qp, u32 psn, u32 end)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (sq_wants_again(sq)) {
+		if (psn_before(sq->again_psn, psn))
+			psn = sq->again_psn;
+		if (psn_after(sq->again_end, end))
+			end = sq->again_end;
+	}
+	sq->again_psn = psn;
+	sq->again_end = end;
+	/* nobody knows which of them an answer is for */
+	sq->rtt_start = 0;
 }
 
 /**
@@ -624,19 +819,12 @@ void rxe_requester_rewind(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	sq->psn = psn;
-	sq->next = sq->cons;
-	while (sq->next != sq->prod) {
-		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->next);
-
-		if (!wqe->sent || !psn_after(psn, wqe->last_psn))
-			break;
-		sq->next++;
-	}
+	sq_seek(sq, psn);
+	sq->again_psn = sq->again_end;
 	/* requests that reach beyond the place will be made again */
 	while (sq_reads_outstanding(sq) &&
 	       !psn_before(sq->reads[(sq->reads_tail - 1) % RXE_MAX_RD_ATOMIC].last_psn, psn))
 		sq->reads_tail--;
-	sq->unacked = RXE_ACK_EVERY;
+	sq->unacked = sq->window.max;
 	sq->rtt_start = 0;
 }

@@ -4,7 +4,9 @@
  *
  * Each request packet takes one way down:
  *
- *   PSN ahead of the expected one      one sequence NAK, then silence (9.7.5.2.8)
+ *   PSN ahead of the expected one      kept (reorder.c); one sequence NAK when the
+ *                                      missing one counts as lost, then silence
+ *                                      (9.7.5.2.8)
  *   PSN behind                         duplicate: ACK again, or replay what was
  *                                      saved; never execute twice
  *   PSN expected
@@ -26,8 +28,6 @@
  */
 #include "rxe.h"
 
-/* How often a QP in error looks for receives that user space has posted since */
-#define FLUSH_INTERVAL	(HZ / 10)
 /* When there was no memory for a READ response, try again after this */
 #define STARVED_INTERVAL	max_t(unsigned long, HZ / 100, 1)
 
@@ -57,7 +57,6 @@ static void answer_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 		return;		/* lost, like on the wire */
 	answer_bth(qp, pkt.hdr, OP_RC_ACKNOWLEDGE, psn, 0);
 	aeth_write(pkt.hdr + BTH_LEN, syndrome, qp->rq.msn);
-	rxe_burst_headers(&burst, &pkt);
 	rxe_burst_close(&burst, &pkt);
 	rxe_burst_send(&burst);
 }
@@ -84,104 +83,10 @@ static void answer_atomic(struct rxe_qp *qp, u32 psn, u64 orig)
 	answer_bth(qp, pkt.hdr, OP_RC_ATOMIC_ACKNOWLEDGE, psn, 0);
 	aeth_write(pkt.hdr + BTH_LEN, AETH_ACK_UNLIMITED, qp->rq.msn);
 	atmack_write(pkt.hdr + BTH_LEN + AETH_LEN, orig);
-	rxe_burst_headers(&burst, &pkt);
 	rxe_burst_close(&burst, &pkt);
 	rxe_burst_send(&burst);
 	/* it acknowledges all before it */
 	qp->rq.ack_pending = false;
-}
-
-/* --- receive WQEs ----------------------------------------------------------- */
-
-/*
- * Copies the next receive WQE out of the ring, which may change under our
- * hands.  False: there is none.
- */
-static bool wqe_get(struct rxe_qp *qp)
-{
-	struct rxe_rq *rq = &qp->rq;
-	const void *element;
-	struct rxe_recv_wqe posted;
-	u64 room = 0;
-	u32 i;
-
-	if (rxe_ring_producer(&rq->ring) == rq->ring.index)
-		return false;
-	element = rxe_ring_element(&rq->ring, rq->ring.index);
-	memcpy(&posted, element, sizeof(posted));
-	barrier();	/* the compiler may not read the ring again */
-	rq->wr_id = posted.wr_id;
-	rq->num_sge = posted.dma.num_sge;
-	if (rq->num_sge > qp->cap.max_recv_sge) {
-		rxe_count(qp->dev, RXE_CNT_RING_VIOLATIONS);
-		rq->num_sge = 0;
-	}
-	memcpy(rq->sge, element + sizeof(posted), rq->num_sge * sizeof(rq->sge[0]));
-	barrier();
-	for (i = 0; i < rq->num_sge; i++)
-		room += rq->sge[i].length;
-	rq->room = min_t(u64, room, U32_MAX);
-	rq->have_wqe = true;
-	rq->ring.index = (rq->ring.index + 1) & rq->ring.mask;
-	rxe_ring_set_consumer(&rq->ring, rq->ring.index);
-	return true;
-}
-
-/* The receive WQE in use completes; false: the CQ is full. */
-static bool wqe_complete(struct rxe_qp *qp, struct rxe_wc *wc)
-{
-	qp->rq.have_wqe = false;
-	wc->wr_id = qp->rq.wr_id;
-	wc->src_qp = qp->attr.dest_qp_num;
-	if (rxe_cq_post(qp->rcq, qp, wc))
-		return true;
-	rxe_qp_info(qp, "receive completion lost, the CQ is full\n");
-	return false;
-}
-
-static void wqe_fail(struct rxe_qp *qp, u8 status)
-{
-	struct rxe_wc wc = {
-		.status = status,
-		.opcode = IB_WC_RECV,
-	};
-
-	if (!wqe_complete(qp, &wc))
-		rxe_qp_error(qp);
-}
-
-/**
- * rxe_responder_flush - complete receives with a flush error, at most a budget
- * @qp: QP in the error state
- *
- * Flushes what was posted when the flush began; what user space posts
- * meanwhile, without telling us, is left to the timer.  So it ends, however fast
- * the ring is filled.
- *
- * Context: rq.task, or when it has been stopped.
- * Return: true if there is more to do.
- */
-bool rxe_responder_flush(struct rxe_qp *qp)
-{
-	struct rxe_rq *rq = &qp->rq;
-	u32 budget = RXE_WQE_BUDGET;
-
-	if (rq->have_wqe)
-		wqe_fail(qp, IB_WC_WR_FLUSH_ERR);
-	if (!rq->flush_left)
-		rq->flush_left = (rxe_ring_producer(&rq->ring) - rq->ring.index) & rq->ring.mask;
-	while (rq->flush_left && budget--) {
-		rq->flush_left--;
-		if (wqe_get(qp))
-			wqe_fail(qp, IB_WC_WR_FLUSH_ERR);
-	}
-	if (rq->flush_left)
-		return true;
-	/* a kernel user's post may have called for us in the middle of the pass */
-	if (!qp->is_user)
-		return rxe_ring_producer(&rq->ring) != rq->ring.index;
-	mod_timer(&rq->timer, jiffies + FLUSH_INTERVAL);
-	return false;
 }
 
 /**
@@ -198,55 +103,6 @@ void rxe_responder_timeout(struct timer_list *t)
 	rxe_task_run(&qp->rq.task);
 }
 
-/**
- * rxe_responder_post - the post_recv verb of kernel users (10.8.3)
- * @ibqp: QP
- * @wr: list of receives
- * @bad: set to the first that could not be posted
- *
- * Context: any.
- * Return: 0, -EINVAL in the reset state or for a bad request, -ENOMEM if the
- * queue is full.
- */
-int rxe_responder_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		       const struct ib_recv_wr **bad)
-{
-	struct rxe_qp *qp = to_rxe_qp(ibqp);
-	struct rxe_ring *ring = &qp->rq.ring;
-	unsigned long flags;
-	int err = 0;
-
-	if (qp->is_user || rxe_qp_state(qp) == IB_QPS_RESET) {
-		*bad = wr;
-		return -EINVAL;
-	}
-	spin_lock_irqsave(&qp->rq.post_lock, flags);
-	for (; wr && !err; wr = wr->next) {
-		u32 prod = rxe_ring_producer(ring);
-		struct rxe_recv_wqe *wqe = rxe_ring_element(ring, prod);
-
-		if (((prod - rxe_ring_consumer(ring)) & ring->mask) >= qp->cap.max_recv_wr)
-			err = -ENOMEM;
-		else if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_recv_sge)
-			err = -EINVAL;
-		if (err) {
-			*bad = wr;
-			break;
-		}
-		wqe->wr_id = wr->wr_id;
-		wqe->dma.num_sge = wr->num_sge;
-		/* struct ib_sge has the layout of the ring's elements */
-		memcpy(wqe + 1, wr->sg_list, wr->num_sge * sizeof(struct ib_sge));
-		rxe_ring_set_producer(ring, (prod + 1) & ring->mask);
-	}
-	spin_unlock_irqrestore(&qp->rq.post_lock, flags);
-	/* either the flush that follows the error sees the post, or we the error */
-	smp_mb();
-	if (rxe_qp_state(qp) == IB_QPS_ERR)
-		rxe_task_kick(&qp->rq.task);
-	return err;
-}
-
 /* --- errors ----------------------------------------------------------------- */
 
 static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum resp_error err)
@@ -254,13 +110,15 @@ static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum 
 	const struct resp_error_info *info = resp_error_info(err);
 	struct rxe_rq *rq = &qp->rq;
 	bool had_wqe = rq->have_wqe;
-	u8 syndrome = info->syndrome;
+	u8 syndrome = rxe_qp_is_uc(qp) ? 0 : info->syndrome;
 
 	if (info->class == CLASS_RNR) {
 		syndrome |= qp->attr.min_rnr_timer & AETH_VALUE_MASK;
 		rxe_count(qp->dev, RXE_CNT_RNR_SENT);
 		/* what follows is dropped in silence until this packet returns */
 		rq->nak_sent = true;
+		rq->rnr_sent = true;
+		rxe_reorder_purge(&rq->held);
 	} else if (syndrome) {
 		rxe_count(qp->dev, RXE_CNT_NAK_SENT);
 	}
@@ -272,7 +130,7 @@ static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum 
 		    pkt->opcode, pkt->psn, qp->attr.dest_qp_num);
 	rq->ack_pending = false;
 	if (had_wqe)
-		wqe_fail(qp, info->wc_status_responder ? info->wc_status_responder :
+		rxe_recv_fail(qp, info->wc_status_responder ? info->wc_status_responder :
 						 IB_WC_WR_FLUSH_ERR);
 	rxe_qp_error(qp);
 	/* who learns it from a completion needs no event (table 63) */
@@ -319,16 +177,14 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 	u8 opcode = opcode_for_read_response(read->first, last);
 	const struct opcode_info *op = opcode_info(opcode);
 	struct rxe_txpkt pkt;
-	u32 *crc;
 
 	if (rxe_burst_add(burst, &pkt, op->hdr_len, len))
 		return -ENOMEM;
 	answer_bth(qp, pkt.hdr, opcode, read->psn, len);
 	if (op->flags & OPF_AETH)
 		aeth_write(pkt.hdr + op->aeth, AETH_ACK_UNLIMITED, qp->rq.msn);
-	crc = rxe_burst_headers(burst, &pkt);
-	if (len && rxe_mem_read(qp->ib.pd, read->rkey, read->va, pkt.payload, len,
-				IB_ACCESS_REMOTE_READ, crc)) {
+	if (len && rxe_mem_read(qp, read->rkey, read->va, pkt.payload, len,
+				IB_ACCESS_REMOTE_READ)) {
 		rxe_burst_drop(burst, &pkt);
 		return -EFAULT;
 	}
@@ -386,7 +242,7 @@ static enum resp_error execute_read(struct rxe_qp *qp, const struct rxe_rxpkt *p
 	if (!rq->num_res)
 		return RESP_ERR_TOO_MANY_READS;
 	/* a READ of nothing touches nothing (C9-88) */
-	if (reth_len(reth) && rxe_mem_check(qp->ib.pd, reth_rkey(reth), reth_va(reth),
+	if (reth_len(reth) && rxe_mem_check(qp, reth_rkey(reth), reth_va(reth),
 					    reth_len(reth), IB_ACCESS_REMOTE_READ))
 		return RESP_ERR_RKEY;
 	res = res_save(qp, pkt->opcode, packets);
@@ -414,10 +270,10 @@ static enum resp_error execute_atomic(struct rxe_qp *qp, const struct rxe_rxpkt 
 	if (atmeth_va(eth) & (sizeof(u64) - 1))
 		return RESP_ERR_ALIGN;
 	if (pkt->opcode == OP_RC_COMPARE_SWAP)
-		err = rxe_mem_cmp_swap(qp->ib.pd, atmeth_rkey(eth), atmeth_va(eth),
+		err = rxe_mem_cmp_swap(qp, atmeth_rkey(eth), atmeth_va(eth),
 				       atmeth_compare(eth), atmeth_swap_add(eth), &orig);
 	else
-		err = rxe_mem_fetch_add(qp->ib.pd, atmeth_rkey(eth), atmeth_va(eth),
+		err = rxe_mem_fetch_add(qp, atmeth_rkey(eth), atmeth_va(eth),
 					atmeth_swap_add(eth), &orig);
 	if (err)	/* the memory may be unaligned though its address is not */
 		return err == -EINVAL ? RESP_ERR_ALIGN : RESP_ERR_RKEY;
@@ -435,12 +291,12 @@ static enum resp_error place_send(struct rxe_qp *qp, const struct rxe_rxpkt *pkt
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	if (!rq->have_wqe && !wqe_get(qp))
+	if (!rq->have_wqe && !rxe_recv_get(qp))
 		return RESP_ERR_RNR;
 	if (rq->done + pkt->payload_len > rq->room)
 		return RESP_ERR_RECV_TOO_SHORT;
 	if (pkt->payload_len &&
-	    rxe_mem_write_sges(qp->ib.pd, rq->sge, rq->num_sge, rq->done, pkt->skb,
+	    rxe_mem_write_sges(rxe_recv_pd(qp), rq->sge, rq->num_sge, rq->done, pkt->skb,
 			       pkt->payload_off, pkt->payload_len))
 		return RESP_ERR_LOCAL_OP;
 	return RESP_OK;
@@ -452,13 +308,13 @@ static enum resp_error place_write(struct rxe_qp *qp, const struct rxe_rxpkt *pk
 
 	/* a WRITE of nothing touches nothing (C9-88) */
 	if ((pkt->op->flags & OPF_START) && rq->length &&
-	    rxe_mem_check(qp->ib.pd, rq->rkey, rq->va, rq->length, IB_ACCESS_REMOTE_WRITE))
+	    rxe_mem_check(qp, rq->rkey, rq->va, rq->length, IB_ACCESS_REMOTE_WRITE))
 		return RESP_ERR_RKEY;
 	if ((pkt->op->flags & OPF_RWR) && (pkt->op->flags & OPF_END) &&
-	    !rq->have_wqe && !wqe_get(qp))
+	    !rq->have_wqe && !rxe_recv_get(qp))
 		return RESP_ERR_RNR;
 	if (pkt->payload_len &&
-	    rxe_mem_write(qp->ib.pd, rq->rkey, rq->va + rq->done, pkt->skb,
+	    rxe_mem_write(qp, rq->rkey, rq->va + rq->done, pkt->skb,
 			  pkt->payload_off, pkt->payload_len, IB_ACCESS_REMOTE_WRITE))
 		return RESP_ERR_RKEY;
 	return RESP_OK;
@@ -472,13 +328,20 @@ static enum resp_error message_end(struct rxe_qp *qp, const struct rxe_rxpkt *pk
 		.opcode = pkt->op->flags & OPF_WRITE ? IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
 		.solicited = pkt->se,
 		.byte_len = rq->done,
+		.src_qp = qp->attr.dest_qp_num,
 	};
 
 	if (pkt->op->flags & OPF_IMM) {
 		wc.flags |= IB_WC_WITH_IMM;
 		wc.imm_data = immdt_get(pkt->hdr + pkt->op->imm);
 	}
-	if (rq->have_wqe && !wqe_complete(qp, &wc))
+	if (pkt->op->flags & OPF_IETH) {
+		wc.flags |= IB_WC_WITH_INVALIDATE;
+		wc.invalidate_rkey = ieth_rkey(pkt->hdr + pkt->op->ieth);
+		if (rxe_mr_invalidate(qp, wc.invalidate_rkey, true))
+			return RESP_ERR_INVALIDATE;
+	}
+	if ((pkt->op->flags & OPF_RWR) && !rxe_recv_complete(qp, &wc))
 		return RESP_ERR_CQ_OVERRUN;
 	rq->msn = (rq->msn + 1) & PSN_MASK;
 	return RESP_OK;
@@ -519,7 +382,7 @@ static enum resp_error execute_message(struct rxe_qp *qp, const struct rxe_rxpkt
 	}
 	rq->progress = resp_progress(rq->progress, op);
 	rq->psn = psn_add(rq->psn, 1);
-	if (pkt->ackreq)
+	if (pkt->ackreq && !rxe_qp_is_uc(qp))
 		rq->ack_pending = true;
 	return RESP_OK;
 }
@@ -537,7 +400,7 @@ static enum resp_error check_rights(struct rxe_qp *qp, const struct opcode_info 
 		need = IB_ACCESS_REMOTE_READ;
 	else if (op->flags & OPF_ATOMIC)
 		need = IB_ACCESS_REMOTE_ATOMIC;
-	else if (!(op->flags & OPF_SEND) || (op->flags & OPF_IETH))
+	else if (!(op->flags & OPF_SEND))
 		return RESP_ERR_OPCODE_UNSUPPORTED;
 	return (qp->attr.qp_access_flags & need) == need ? RESP_OK :
 							   RESP_ERR_OPCODE_UNSUPPORTED;
@@ -608,9 +471,20 @@ static void duplicate_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 
 static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
+	struct rxe_rq *rq = &qp->rq;
 	struct rxe_resp_res *res;
 
 	rxe_count(qp->dev, RXE_CNT_DUPLICATE_REQUEST);
+	if (rq->nak_valid && pkt->psn == rq->nak_psn) {
+		/* it was late and not lost */
+		rq->nak_valid = false;
+		patience_late(&rq->patience);
+	}
+	/* the peer has gone back, so it may have missed the NAK */
+	if (rq->nak_sent && !rq->rnr_sent) {
+		rq->nak_sent = false;
+		rq->nak_due = true;
+	}
 	/* a replay acknowledges less than what is due by now */
 	if (pkt->op->flags & (OPF_READ | OPF_ATOMIC))
 		answer_pending(qp);
@@ -626,9 +500,41 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	}
 }
 
-static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+/*
+ * A packet of an unreliable connection (9.8.2): nobody sends it again.  With a gap
+ * the message in progress is dropped, and so is what follows up to the start of
+ * another; a receive WQE already in use waits for that one.  Only a fault of our
+ * own memory or queue is an error of the QP.
+ */
+static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
+	enum resp_error err;
+
+	if (pkt->psn != rq->psn)
+		rxe_count(qp->dev, RXE_CNT_OUT_OF_SEQUENCE);
+	if (pkt->psn != rq->psn || (pkt->op->flags & OPF_START))
+		rq->progress = MSG_NONE;
+	rq->psn = pkt->psn;
+	if (rq->progress != MSG_NONE || (pkt->op->flags & OPF_START))
+		err = execute(qp, pkt);
+	else
+		err = RESP_ERR_OPCODE_SEQ;
+	if (!err)
+		return;
+	rq->progress = MSG_NONE;
+	rq->psn = psn_add(pkt->psn, 1);
+	if (err == RESP_ERR_LOCAL_OP || err == RESP_ERR_CQ_OVERRUN)
+		request_failed(qp, pkt, err);
+	else if (err == RESP_ERR_RNR || err == RESP_ERR_RECV_TOO_SHORT)
+		rxe_count(qp->dev, RXE_CNT_RX_NO_BUFFER);
+}
+
+static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
+		    const struct rxe_rx_iter *at)
+{
+	struct rxe_rq *rq = &qp->rq;
+	u32 expected = rq->psn;
 	enum resp_error err;
 
 	if (!rq->established) {
@@ -636,50 +542,117 @@ static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		if (rxe_qp_state(qp) == IB_QPS_RTR)
 			rxe_qp_event(qp, IB_EVENT_COMM_EST);
 	}
+	if (rxe_qp_is_uc(qp)) {
+		request_uc(qp, pkt);
+		return;
+	}
 	switch (psn_classify(rq->psn, pkt->psn)) {
 	case PSN_DUPLICATE:
 		duplicate(qp, pkt);
 		return;
 	case PSN_AHEAD:
 		rxe_count(qp->dev, RXE_CNT_OUT_OF_SEQUENCE);
-		if (!rq->nak_sent)
-			request_failed(qp, pkt, RESP_ERR_PSN_SEQ);
-		rq->nak_sent = true;
+		if (!rq->rnr_sent)
+			rxe_reorder_add(&rq->held, rq->psn, pkt->psn, at);
 		return;
 	case PSN_EXPECTED:
 		break;
 	}
 	rq->nak_sent = false;
+	rq->rnr_sent = false;
 	err = execute(qp, pkt);
-	if (err)
+	if (err) {
 		request_failed(qp, pkt, err);
-}
-
-static bool receives(const struct rxe_qp *qp)
-{
-	switch (rxe_qp_state(qp)) {
-	case IB_QPS_RTR:
-	case IB_QPS_RTS:
-	case IB_QPS_SQD:
-		return true;
-	default:
-		return false;
+		return;
+	}
+	if (unlikely(rq->held.later)) {
+		rxe_reorder_advance(&rq->held, expected, rq->psn);
+		/* the peer may wait to hear how much has been kept */
+		rq->ack_pending = true;
 	}
 }
 
-/* The next packet of the skb in hand, or of the next skb. */
-static bool next_packet(struct rxe_qp *qp, struct rxe_rxpkt *pkt)
+/*
+ * What has been worked off has left a hole: a NAK for the first missing packet,
+ * once.  It may be merely late; then wait a little.
+ */
+static void look_for_hole(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	WRITE_ONCE(rq->hurry, rq->held.later);
+	if (likely(!rq->held.later)) {
+		rq->nak_due = false;
+		return;
+	}
+	if (rq->nak_sent)
+		return;
+	if (!rq->nak_due && !patience_over(&rq->patience, rq->held.later)) {
+		if (!rq->nak_armed)
+			hrtimer_start(&rq->nak_timer, ns_to_ktime(rq->patience.nsec),
+				      HRTIMER_MODE_REL);
+		rq->nak_armed = true;
+		return;
+	}
+	rq->nak_due = false;
+	rq->nak_sent = true;
+	rq->nak_valid = true;
+	rq->nak_psn = rq->psn;
+	patience_lost(&rq->patience);
+	/* it acknowledges what was before */
+	rq->ack_pending = false;
+	rxe_count(qp->dev, RXE_CNT_NAK_SENT);
+	answer_ack(qp, resp_error_info(RESP_ERR_PSN_SEQ)->syndrome, rq->psn);
+}
+
+/**
+ * rxe_responder_nak_timeout - a missing packet is no longer merely late
+ * @t: rq.nak_timer of a QP
+ *
+ * Context: hard interrupt or softirq.
+ * Return: HRTIMER_NORESTART.
+ */
+enum hrtimer_restart rxe_responder_nak_timeout(struct hrtimer *t)
+{
+	struct rxe_qp *qp = container_of(t, struct rxe_qp, rq.nak_timer);
+
+	WRITE_ONCE(qp->rq.nak_fired, true);
+	rxe_task_kick(&qp->rq.task);
+	return HRTIMER_NORESTART;
+}
+
+/* Works off what has been kept behind a hole, if that is closed now. */
+static bool held_request(struct rxe_qp *qp)
+{
+	struct rxe_rx_iter at, it;
+	struct rxe_rxpkt pkt;
+
+	if (!rxe_reorder_take(&qp->rq.held, qp->rq.psn, &at))
+		return false;
+	it = at;
+	if (rxe_rx_next(&it, &pkt))
+		request(qp, &pkt, &at);
+	consume_skb(at.skb);
+	return true;
+}
+
+/*
+ * The next packet of the skb in hand, or of the next skb; @at is the walk as it
+ * was before the packet.
+ */
+static bool next_packet(struct rxe_qp *qp, struct rxe_rxpkt *pkt, struct rxe_rx_iter *at)
 {
 	struct rxe_rq *rq = &qp->rq;
 
 	for (;;) {
 		if (!rq->iter.skb) {
-			struct sk_buff *skb = rxe_rx_dequeue(qp->dev, &rq->rxq);
+			struct sk_buff *skb = rxe_rx_dequeue(&rq->rxq);
 
 			if (!skb)
 				return false;
-			rxe_rx_iter_init(&rq->iter, skb);
+			rxe_rx_iter_init(&rq->iter, qp->dev, skb);
 		}
+		*at = rq->iter;
 		if (rxe_rx_next(&rq->iter, pkt))
 			return true;
 		consume_skb(rq->iter.skb);
@@ -692,6 +665,7 @@ static void drop_packets(struct rxe_rq *rq)
 	kfree_skb(rq->iter.skb);
 	rq->iter.skb = NULL;
 	skb_queue_purge(&rq->rxq);
+	rxe_reorder_purge(&rq->held);
 	rq->read.active = false;
 	rq->ack_pending = false;
 }
@@ -707,9 +681,15 @@ bool rxe_responder_task(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 budget = RXE_TASK_BUDGET;
+	struct rxe_rx_iter at;
 	struct rxe_rxpkt pkt;
 
-	while (receives(qp) && budget) {
+	if (unlikely(READ_ONCE(rq->nak_fired))) {
+		WRITE_ONCE(rq->nak_fired, false);
+		rq->nak_armed = false;
+		rq->nak_due = true;
+	}
+	while (rxe_qp_receives(qp) && budget) {
 		if (rq->read.active) {
 			if (read_continue(qp, &budget))
 				return true;
@@ -717,15 +697,21 @@ bool rxe_responder_task(struct rxe_qp *qp)
 				return false;
 			continue;
 		}
-		if (!next_packet(qp, &pkt))
-			break;
-		request(qp, &pkt);
+		if (!held_request(qp)) {
+			if (!next_packet(qp, &pkt, &at))
+				break;
+			request(qp, &pkt, &at);
+		}
 		budget--;
 	}
-	if (!receives(qp)) {
+	if (!rxe_qp_receives(qp)) {
 		drop_packets(rq);
-		return rxe_qp_state(qp) == IB_QPS_ERR && rxe_responder_flush(qp);
+		return rxe_qp_state(qp) == IB_QPS_ERR && rxe_recv_flush(qp);
 	}
-	answer_pending(qp);
+	if (budget)
+		look_for_hole(qp);
+	/* one answer for all that has been kept */
+	if (budget || !rq->held.count)
+		answer_pending(qp);
 	return !budget;
 }

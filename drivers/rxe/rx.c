@@ -4,31 +4,45 @@
  *
  * Everything here comes from strangers.  A packet that leaves this file has a
  * known QP of the right namespace, comes from the address that the QP is
- * connected to, has all its headers and no more payload than any path MTU
- * allows.  Its ICRC is right when it leaves the queue (rxe_rx_dequeue).  What
- * the packet means for the QP is decided by its responder or completer.
+ * connected to (unless it is one for datagrams), has all its headers, no more
+ * payload than any path MTU allows and the right ICRC.  What it means for the QP
+ * is decided by its responder, its completer or datagram.c.
  *
- * A queued skb carries a burst: packets of one QP, in order.  Its headers are
- * parsed where it is consumed, so that a burst of many packets needs no memory
- * per packet.
+ * A queued skb carries a burst: packets of one QP, in order.  They are parsed and
+ * summed where they are consumed, so that a burst of many packets needs no memory
+ * per packet, and maybe on another CPU than the one that received it: the sum is
+ * the larger part of the work on a packet.
+ *
+ * A burst in one skb comes from this host, from burst.c: nobody else can make the
+ * stack deliver one, it never existed on any wire.  So its packets may be without
+ * ICRC, and say so.
  */
 #include <linux/crc32.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/moduleparam.h>
 #include <linux/udp.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 
-#include "rxe.h"
+#include "net.h"
 
 /* What a queued skb says about itself */
 struct rx_cb {
 	u32	first;		/* offset of the first BTH */
 	u32	end;		/* offset behind the last ICRC */
+	u32	size;		/* from BTH to ICRC, of all packets but the last */
+	bool	summed;		/* there are ICRCs */
+	u8	transport;	/* of the QP, enum op_transport */
+	u16	vlan_id;	/* of the destination address, for QP 1 */
 };
 
 #define RX_CB(skb) ((struct rx_cb *)(skb)->cb)
+
+static bool rx_verify = true;
+module_param_named(verify, rx_verify, bool, 0644);
+MODULE_PARM_DESC(verify, "check the ICRC of received packets (default: yes)");
 
 /*
  * An RC opcode that nobody has defined: the connection answers it with a NAK
@@ -49,64 +63,10 @@ static const struct opcode_info *rx_opcode(u8 opcode)
 	return op;
 }
 
-/**
- * rxe_rx_iter_init - walk the packets of a queued skb
- * @it: the walk
- * @skb: taken from a QP's receive queue
- *
- * Context: any.
- */
-void rxe_rx_iter_init(struct rxe_rx_iter *it, struct sk_buff *skb)
+/* BTH and lengths of a packet of @len bytes, BTH to ICRC (9.6, header validation). */
+static bool rx_well_formed(const u8 *bth, const struct opcode_info *op, u8 transport, u32 len)
 {
-	it->skb = skb;
-	it->offset = RX_CB(skb)->first;
-}
-
-/**
- * rxe_rx_next - the next packet of a queued skb
- * @it: the walk
- * @pkt: filled; points into the skb, and into itself
- *
- * Context: any.
- * Return: false at the end.
- */
-bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
-{
-	struct sk_buff *skb = it->skb;
-	u32 end = RX_CB(skb)->end;
-	u32 offset = it->offset;
-	const u8 *hdr;
-
-	if (offset >= end)
-		return false;
-	it->offset = end;	/* one packet an skb */
-	hdr = skb_header_pointer(skb, offset, BTH_LEN, pkt->hdr_buf);
-	if (!hdr)
-		return false;
-	pkt->opcode = bth_opcode(hdr);
-	pkt->op = rx_opcode(pkt->opcode);
-	if (!pkt->op || pkt->op->hdr_len > sizeof(pkt->hdr_buf))
-		return false;
-	pkt->hdr = skb_header_pointer(skb, offset, pkt->op->hdr_len, pkt->hdr_buf);
-	if (!pkt->hdr)
-		return false;
-	pkt->skb = skb;
-	pkt->psn = bth_psn(pkt->hdr);
-	pkt->pad = bth_pad(pkt->hdr);
-	pkt->se = bth_se(pkt->hdr);
-	pkt->ackreq = bth_ackreq(pkt->hdr);
-	pkt->payload_off = offset + pkt->op->hdr_len;
-	pkt->payload_len = end - pkt->payload_off - ICRC_LEN - pkt->pad;
-	return true;
-}
-
-/* BTH and lengths of a datagram whose BTH is linear (9.6, header validation). */
-static bool rx_well_formed(const struct sk_buff *skb, const u8 *bth,
-			   const struct opcode_info *op)
-{
-	u32 len = skb->len - sizeof(struct udphdr);
-
-	if (bth_tver(bth) || !op || op->transport != OP_TRANSPORT_RC ||
+	if (bth_tver(bth) || !op || op->transport != transport ||
 	    len > op->hdr_len + RXE_MAX_PAYLOAD + ICRC_LEN)
 		return false;
 	/* an undefined opcode has headers that we cannot tell from payload */
@@ -119,25 +79,138 @@ static bool rx_pkey_ok(const u8 *bth)
 	return (bth_pkey(bth) & 0x7fff) == (RXE_DEFAULT_PKEY & 0x7fff);
 }
 
-static bool rx_icrc_ok(const struct sk_buff *skb)
+/*
+ * The sum covers IP and UDP headers.  Of a burst there is one copy, with lengths
+ * that are those of all: make what the @index-th packet would have.
+ */
+static bool rx_icrc_ok(const struct rxe_rxpkt *pkt, u32 offset, u32 len, u32 index)
 {
-	u32 covered = sizeof(struct udphdr) + BTH_LEN;
-	const u8 *ip = skb_network_header(skb);
-	u8 pseudo[ICRC_PSEUDO_MAX];
+	const struct sk_buff *skb = pkt->skb;
+	bool ipv4 = ip_hdr(skb)->version == 4;
+	u32 ip_len = ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	u8 hdr[sizeof(struct ipv6hdr) + sizeof(struct udphdr)];
+	struct udphdr *udp = (struct udphdr *)(hdr + ip_len);
+	u32 rest = len - BTH_LEN - ICRC_LEN;
+	u32 first = min_t(u32, rest, RXE_ICRC_MORE);
+	u8 more_buf[RXE_ICRC_MORE];
+	const u8 *icrc, *more;
 	u8 buf[ICRC_LEN];
-	const u8 *icrc;
-	u32 len, crc;
+	u32 crc;
 
-	if (ip_hdr(skb)->version == 4)
-		len = icrc_pseudo_ipv4(pseudo, ip, skb->data,
-				       skb->data + sizeof(struct udphdr));
-	else
-		len = icrc_pseudo_ipv6(pseudo, ip, skb->data,
-				       skb->data + sizeof(struct udphdr));
-	crc = crc32_le(ICRC_SEED, pseudo, len);
-	crc = rxe_mem_sum_skb(skb, covered, skb->len - covered - ICRC_LEN, crc);
-	icrc = skb_header_pointer(skb, skb->len - ICRC_LEN, ICRC_LEN, buf);
+	memcpy(hdr, skb_network_header(skb), ip_len + sizeof(*udp));
+	if (skb_is_gso(skb)) {
+		udp->len = htons(sizeof(*udp) + len);
+		if (ipv4) {
+			struct iphdr *ip = (struct iphdr *)hdr;
+
+			ip->tot_len = htons(sizeof(*ip) + sizeof(*udp) + len);
+			ip->id = htons(ntohs(ip->id) + index);
+		} else {
+			((struct ipv6hdr *)hdr)->payload_len = udp->len;
+		}
+	}
+	more = skb_header_pointer(skb, offset + BTH_LEN, first, more_buf);
+	if (!more)
+		return false;
+	crc = rxe_icrc_sum(hdr, ipv4, pkt->hdr, more, first);
+	if (rest > first)
+		crc = rxe_mem_sum_skb(skb, offset + BTH_LEN + first, rest - first, crc);
+	icrc = skb_header_pointer(skb, offset + len - ICRC_LEN, ICRC_LEN, buf);
 	return icrc && icrc_match(icrc, crc);
+}
+
+/**
+ * rxe_rx_iter_init - walk the packets of a queued skb
+ * @it: the walk
+ * @dev: counts packets that are no good
+ * @skb: taken from a QP's receive queue
+ *
+ * Context: any.
+ */
+void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, struct sk_buff *skb)
+{
+	it->skb = skb;
+	it->dev = dev;
+	it->offset = RX_CB(skb)->first;
+	it->index = 0;
+}
+
+/**
+ * rxe_rx_dequeue - the next received skb
+ * @queue: of one side of a QP
+ *
+ * Nobody touches the queue in a hard interrupt, so its lock need not keep them
+ * off; and an empty queue needs no lock: who fills it runs the task afterwards.
+ *
+ * Context: the task of that side, bottom halves off.
+ * Return: the skb or NULL.
+ */
+struct sk_buff *rxe_rx_dequeue(struct sk_buff_head *queue)
+{
+	struct sk_buff *skb;
+
+	if (!READ_ONCE(queue->qlen))
+		return NULL;
+	spin_lock(&queue->lock);
+	skb = __skb_dequeue(queue);
+	spin_unlock(&queue->lock);
+	return skb;
+}
+
+/* Headers of the packet of @len bytes at @offset. */
+static bool rx_parse(struct rxe_rxpkt *pkt, struct sk_buff *skb, u32 offset, u32 len)
+{
+	const u8 *hdr = skb_header_pointer(skb, offset, BTH_LEN, pkt->hdr_buf);
+
+	if (!hdr || len < BTH_LEN + ICRC_LEN)
+		return false;
+	pkt->opcode = bth_opcode(hdr);
+	pkt->op = rx_opcode(pkt->opcode);
+	if (!rx_well_formed(hdr, pkt->op, RX_CB(skb)->transport, len) ||
+	    pkt->op->hdr_len > sizeof(pkt->hdr_buf))
+		return false;
+	pkt->hdr = skb_header_pointer(skb, offset, pkt->op->hdr_len, pkt->hdr_buf);
+	if (!pkt->hdr)
+		return false;
+	pkt->skb = skb;
+	pkt->psn = bth_psn(pkt->hdr);
+	pkt->pad = bth_pad(pkt->hdr);
+	pkt->se = bth_se(pkt->hdr);
+	pkt->ackreq = bth_ackreq(pkt->hdr);
+	pkt->vlan_id = RX_CB(skb)->vlan_id;
+	pkt->payload_off = offset + pkt->op->hdr_len;
+	pkt->payload_len = len - pkt->op->hdr_len - ICRC_LEN - pkt->pad;
+	return true;
+}
+
+/**
+ * rxe_rx_next - the next good packet of a queued skb
+ * @it: the walk
+ * @pkt: filled; points into the skb, and into itself
+ *
+ * Context: the task of the side of the QP that it was queued for.
+ * Return: false at the end.
+ */
+bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
+{
+	struct sk_buff *skb = it->skb;
+	const struct rx_cb *cb = RX_CB(skb);
+	u32 offset, index, len;
+
+	while (it->offset < cb->end) {
+		offset = it->offset;
+		index = it->index++;
+		len = min(cb->size, cb->end - offset);
+		it->offset += len;
+		if (unlikely(!rx_parse(pkt, skb, offset, len)))
+			rxe_count(it->dev, RXE_CNT_RX_MALFORMED);
+		else if (unlikely(cb->summed && READ_ONCE(rx_verify) &&
+				  !rx_icrc_ok(pkt, offset, len, index)))
+			rxe_count(it->dev, RXE_CNT_RX_ICRC_ERRORS);
+		else
+			return true;
+	}
+	return false;
 }
 
 /* The sum covers the plain IP header: no options, no extension headers. */
@@ -148,11 +221,13 @@ static bool rx_plain_ip(const struct sk_buff *skb)
 	return ipv6_hdr(skb)->nexthdr == IPPROTO_UDP;
 }
 
-/* From the address that the QP is connected to, to the address it has? */
+/* From the address that the QP is connected to, if it is, to the address it has? */
 static bool rx_from_peer(const struct rxe_qp *qp, const struct sk_buff *skb)
 {
 	const struct rxe_flow *flow = &qp->rq.flow;
 
+	if (rxe_qp_is_datagram(qp))
+		return true;
 	if (ip_hdr(skb)->version == 4)
 		return flow->family == AF_INET &&
 		       ip_hdr(skb)->saddr == flow->daddr.v4 &&
@@ -162,39 +237,15 @@ static bool rx_from_peer(const struct rxe_qp *qp, const struct sk_buff *skb)
 	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &flow->saddr.v6);
 }
 
-/**
- * rxe_rx_dequeue - the next received skb whose ICRC is right
- * @dev: counts those whose ICRC is not
- * @queue: of one side of a QP
- *
- * The sum is the larger part of the work on a packet, so it is done where the
- * packet is consumed, maybe on another CPU than the one that received it.
- *
- * Context: the task of that side.
- * Return: the skb or NULL.
- */
-struct sk_buff *rxe_rx_dequeue(struct rxe_dev *dev, struct sk_buff_head *queue)
-{
-	struct sk_buff *skb;
-
-	while ((skb = skb_dequeue(queue))) {
-		if (likely(rx_icrc_ok(skb)))
-			break;
-		rxe_count(dev, RXE_CNT_RX_ICRC_ERRORS);
-		kfree_skb(skb);
-	}
-	return skb;
-}
-
-/* Bytes of payload that come with a packet, or that it asks for. */
+/* Bytes of payload that come with the first packet, or that it asks for. */
 static u32 rx_payload(const struct sk_buff *skb, const struct opcode_info *op)
 {
-	u32 at = sizeof(struct udphdr);
+	u32 at = RX_CB(skb)->first;
 	u8 buf[RETH_LEN];
 	const u8 *reth;
 
 	if (!(op->flags & OPF_REQUEST) || !(op->flags & OPF_READ))
-		return skb->len - at - op->hdr_len - ICRC_LEN;
+		return RX_CB(skb)->size - op->hdr_len - ICRC_LEN;
 	reth = skb_header_pointer(skb, at + op->reth, RETH_LEN, buf);
 	return reth ? reth_len(reth) : 0;
 }
@@ -202,18 +253,36 @@ static u32 rx_payload(const struct sk_buff *skb, const struct opcode_info *op)
 /*
  * Whether the work on an skb just queued is worth another CPU: bulk data in the
  * middle of a message, or behind others that wait, and answers that let bulk
- * data go.  Not if so much waits that there seems to be no CPU free.
+ * data go.  Not if so much waits that there seems to be no CPU free, not if there
+ * is nothing to be summed: to copy is faster than to wake somebody up; nor while
+ * one side waits for the other to fill a hole: a worker may be late.
  */
-static bool rx_is_bulk(const struct rxe_qp *qp, const struct opcode_info *op,
-		       u32 payload, u32 waiting)
+static bool rx_is_bulk(const struct rxe_qp *qp, const struct sk_buff *skb,
+		       const struct opcode_info *op, u32 waiting)
 {
-	if (waiting > RXE_BULK_WAITING || num_online_cpus() == 1)
+	u32 payload = rx_payload(skb, op);
+	bool hurry = op->flags & OPF_REQUEST ? READ_ONCE(qp->rq.hurry) :
+					       READ_ONCE(qp->sq.hurry);
+
+	if (hurry || waiting > RXE_BULK_WAITING || num_online_cpus() == 1)
 		return false;
 	if (op->flags & OPF_ACK)
 		return READ_ONCE(qp->sq.bulk) && waiting < 4;
 	if (payload > RXE_MAX_PAYLOAD)
-		return true;	/* a READ */
-	return payload >= RXE_BULK_PAYLOAD && (waiting > 1 || !(op->flags & OPF_END));
+		return !READ_ONCE(qp->rq.flow.light);	/* a READ */
+	return RX_CB(skb)->summed && payload >= RXE_BULK_PAYLOAD &&
+	       (waiting > 0 || !(op->flags & OPF_END));
+}
+
+static bool rx_is_nak(const struct sk_buff *skb, const struct opcode_info *op)
+{
+	const u8 *aeth;
+	u8 buf[AETH_LEN];
+
+	if (!(op->flags & OPF_ACK))
+		return false;
+	aeth = skb_header_pointer(skb, sizeof(struct udphdr) + op->aeth, AETH_LEN, buf);
+	return aeth && aeth_kind(aeth_syndrome(aeth)) != AETH_KIND_ACK;
 }
 
 /* Queues the skb for the side of the QP that it concerns, and has it run. */
@@ -223,25 +292,34 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	bool request = op->flags & OPF_REQUEST;
 	struct sk_buff_head *queue = request ? &qp->rq.rxq : &qp->sq.rxq;
 	struct rxe_task *task = request ? &qp->rq.task : &qp->sq.task;
-	u32 payload = rx_payload(skb, op);
+	bool bulk;
 
 	if (unlikely(skb_queue_len(queue) >= RXE_RXQ_MAX)) {
 		rxe_count(qp->dev, RXE_CNT_RX_QUEUE_FULL);
 		kfree_skb(skb);
 		return;
 	}
-	RX_CB(skb)->first = sizeof(struct udphdr);
-	RX_CB(skb)->end = skb->len;
-	rxe_count(qp->dev, RXE_CNT_RX_PACKETS);
+	rxe_count_add(qp->dev, RXE_CNT_RX_PACKETS,
+		      DIV_ROUND_UP(skb->len - RX_CB(skb)->first, RX_CB(skb)->size));
 	rxe_count_add(qp->dev, RXE_CNT_RX_BYTES, skb->len);
 	/* a route looked up for input must not outlive this call */
 	skb_dst_drop(skb);
-	skb_queue_tail(queue, skb);
-	/* the skb may be gone by now */
-	if (rx_is_bulk(qp, op, payload, skb_queue_len(queue)))
+	bulk = !rx_is_nak(skb, op) && rx_is_bulk(qp, skb, op, skb_queue_len(queue));
+	spin_lock(&queue->lock);
+	__skb_queue_tail(queue, skb);
+	spin_unlock(&queue->lock);
+	if (bulk)
 		rxe_task_queue(task);
 	else
 		rxe_task_run(task);
+}
+
+/* The transport service of a QP, whose packets are the only ones it takes */
+static u8 rx_transport(const struct rxe_qp *qp)
+{
+	if (rxe_qp_is_datagram(qp))
+		return OP_TRANSPORT_UD;
+	return rxe_qp_is_uc(qp) ? OP_TRANSPORT_UC : OP_TRANSPORT_RC;
 }
 
 static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
@@ -250,9 +328,13 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 	const struct opcode_info *op = rx_opcode(bth_opcode(bth));
 	enum rxe_counter why;
 
-	if (!net_eq(dev_net(qp->dev->ndev), net) || !rx_from_peer(qp, skb)) {
+	RX_CB(skb)->transport = rx_transport(qp);
+	if ((qp->ib.qp_num != bth_dqpn(bth) && bth_dqpn(bth) != RXE_QPN_MULTICAST) ||
+	    !net_eq(dev_net(qp->dev->ndev), net) ||
+	    !rx_from_peer(qp, skb)) {
 		why = RXE_CNT_RX_NO_QP;
-	} else if (!rx_plain_ip(skb) || !rx_well_formed(skb, bth, op)) {
+	} else if (!rx_plain_ip(skb) ||
+		   !rx_well_formed(bth, op, RX_CB(skb)->transport, RX_CB(skb)->size)) {
 		why = RXE_CNT_RX_MALFORMED;
 	} else if (!rx_pkey_ok(bth)) {
 		why = RXE_CNT_RX_BAD_PKEY;
@@ -262,6 +344,39 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 	}
 	rxe_count(qp->dev, why);
 	kfree_skb(skb);
+}
+
+/* One of the queue pairs of a multicast group gets a datagram of its own. */
+static void rx_to_member(struct rxe_qp *qp, struct sk_buff *skb)
+{
+	u8 buf[BTH_LEN];
+	const u8 *bth = skb_header_pointer(skb, RX_CB(skb)->first, BTH_LEN, buf);
+
+	if (bth && rxe_qp_is_datagram(qp))
+		rx_to_qp(qp, qp->dev->netns, skb, bth);
+	else
+		kfree_skb(skb);
+}
+
+/* What the skb carries: a packet, or a burst of ours.  False: something else. */
+static bool rx_carries(struct sk_buff *skb)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	struct rx_cb *cb = RX_CB(skb);
+
+	cb->first = sizeof(struct udphdr);
+	cb->end = skb->len;
+	cb->size = skb->len - cb->first;
+	cb->summed = true;
+	if (likely(!skb_is_gso(skb)))
+		return true;
+	if (!(info->gso_type & SKB_GSO_UDP_TUNNEL) ||
+	    skb->inner_protocol_type != ENCAP_TYPE_IPPROTO ||
+	    (skb->inner_ipproto != RXE_BURST_SUM && skb->inner_ipproto != RXE_BURST_READY))
+		return false;
+	cb->size = info->gso_size;
+	cb->summed = skb->inner_ipproto == RXE_BURST_READY;
+	return cb->size >= BTH_LEN + ICRC_LEN;
 }
 
 /**
@@ -274,14 +389,24 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
  */
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb)
 {
+	u8 buf[BTH_LEN];
 	const u8 *bth;
 	struct rxe_id *id;
 
-	if (skb->len < sizeof(struct udphdr) + BTH_LEN + ICRC_LEN ||
-	    !pskb_may_pull(skb, sizeof(struct udphdr) + BTH_LEN))
+	if (skb->len < sizeof(struct udphdr) + BTH_LEN + ICRC_LEN || !rx_carries(skb))
 		goto drop;
-	bth = skb->data + sizeof(struct udphdr);
-	id = rxe_id_get(&rxe_qp_ids, bth_dqpn(bth));
+	bth = skb_header_pointer(skb, RX_CB(skb)->first, BTH_LEN, buf);
+	if (!bth)
+		goto drop;
+	RX_CB(skb)->vlan_id = RXE_NO_VLAN;
+	if (bth_dqpn(bth) == RXE_QPN_MULTICAST) {
+		rxe_mcast_deliver(sock_net(sk), skb, rx_to_member);
+		goto drop;
+	}
+	if (bth_dqpn(bth) == RXE_QPN_GSI)
+		id = rxe_datagram_find_gsi(sock_net(sk), skb, &RX_CB(skb)->vlan_id);
+	else
+		id = rxe_id_get(&rxe_qp_ids, bth_dqpn(bth));
 	if (!id)
 		goto drop;
 	rx_to_qp(id->object, sock_net(sk), skb, bth);

@@ -9,8 +9,9 @@
  *   net namespace ── rxe_net     two UDP sockets, alive while a device uses them
  *   rxe_dev                      one RDMA device on one netdev
  *    ├─ rxe_pd, rxe_ah           plain objects of the verbs API
- *    ├─ rxe_mr                   memory, found by key (rxe_mr_ids)
+ *    ├─ rxe_mr, rxe_mw           memory, found by key (rxe_mr_ids)
  *    ├─ rxe_cq ── rxe_ring       completions, mapped into user space
+ *    ├─ rxe_srq                  receives for many QPs
  *    └─ rxe_qp                   found by number (rxe_qp_ids)
  *        ├─ sq: task, flow       requester + completer: what we asked for
  *        └─ rq: task, flow       responder: what the peer asked for
@@ -21,6 +22,7 @@
  *
  * Locks, outermost first:
  *   link.c's link_lock; qp->mutex > qp->lock (bh) > sq.post_lock (irq) > cq->lock (irq)
+ *   srq->lock (irq) is held alone
  */
 #ifndef RXE_H
 #define RXE_H
@@ -58,6 +60,11 @@
 #include "proto/classify.h"
 #include "proto/errors.h"
 #include "proto/recovery.h"
+#include "proto/loss.h"
+#include "counters.h"
+#include "mem.h"
+#include "reorder.h"
+#include "verbs.h"
 
 struct rxe_dev;
 struct rxe_qp;
@@ -66,6 +73,8 @@ struct rxe_cq;
 /* What a device promises; each limit is really reachable. */
 enum {
 	RXE_PORT		= 1,
+	RXE_QPN_GSI		= 1,
+	RXE_QPN_MULTICAST	= 0xffffff,
 	RXE_MAX_QP		= 0x10000,
 	RXE_MAX_QP_WR		= 0x4000,
 	RXE_MAX_SGE		= 32,
@@ -73,22 +82,36 @@ enum {
 	RXE_MAX_CQ		= 0x10000,
 	RXE_MAX_CQE		= 0x8000,
 	RXE_MAX_MR		= 0x80000,
+	RXE_MAX_MW		= 0x80000,
+	/* Blocks of a region of fast registration */
+	RXE_MAX_BLOCKS		= 512,
+	/* Queue pairs of a multicast group, and memberships of a device */
+	RXE_MAX_MCAST_QP	= 56,
+	RXE_MAX_MCAST		= 0x10000,
 	RXE_MAX_PD		= 0x8000,
 	RXE_MAX_AH		= 0x8000,
+	RXE_MAX_SRQ		= 0x8000,
+	RXE_MAX_SRQ_WR		= 0x4000,
 	RXE_MAX_UCONTEXT	= 0x1000,
 	RXE_MAX_RD_ATOMIC	= 128,
 	RXE_MAX_GID		= 1024,
 	RXE_MAX_PKEY		= 1,
 	RXE_DEFAULT_PKEY	= 0xffff,
-	/* Packets of one request stream on their way: the largest window */
-	RXE_WINDOW_MAX		= 128,
-	/* Packets of one flow that the local stack may hold at a time */
+	/* Payload of one request stream on its way, the window in bytes ... */
+	RXE_WINDOW_BYTES	= 512 * 1024,
+	/* ... and the packets that this may mean */
+	RXE_WINDOW_LEAST	= 128,
+	RXE_WINDOW_MOST		= 512,
+	/* Skbs of one flow that the local stack may hold at a time */
 	RXE_FLOW_HIGH		= 256,
 	RXE_FLOW_LOW		= 128,
+	/* Packets, and bytes of memory, kept behind a hole; each side of a QP */
+	RXE_HOLD_MAX		= 512,
+	RXE_HOLD_BYTES		= 4 << 20,
 	/* Datagrams waiting for one side of a QP; more are dropped */
 	RXE_RXQ_MAX		= 2048,
 	/* Packets after which a task gives way to others */
-	RXE_TASK_BUDGET		= 32,
+	RXE_TASK_BUDGET		= 64,
 	/* Payload from which a packet is bulk data, worth another CPU */
 	RXE_BULK_PAYLOAD	= 512,
 	/* Bulk packets that may wait for that CPU */
@@ -97,10 +120,10 @@ enum {
 	RXE_WQE_BUDGET		= 128,
 	/* Payload of a packet at the largest path MTU */
 	RXE_MAX_PAYLOAD		= 4096,
-	/* Packets that one READ request asks for; a longer READ is several */
-	RXE_READ_CHUNK		= 64,
-	/* Packets after which an acknowledgment is asked for within a stream */
-	RXE_ACK_EVERY		= 16,
+	/* Parts of a window that one READ request asks for; a longer READ is several */
+	RXE_WINDOW_READS	= 4,
+	/* Acknowledgments that are asked for within a window */
+	RXE_WINDOW_ACKS		= 8,
 };
 
 #define RXE_MAX_MSG	0x80000000U	/* C9-94 */
@@ -141,6 +164,7 @@ struct rxe_id {
 
 extern struct rxe_ids rxe_qp_ids;	/* 24 bits: QP numbers */
 extern struct rxe_ids rxe_mr_ids;	/* 24 bits: upper part of keys */
+extern struct rxe_ids rxe_ah_ids;	/* 24 bits: address handles of user space */
 
 int rxe_ids_init(void);
 void rxe_ids_exit(void);
@@ -213,49 +237,6 @@ bool rxe_task_queue(struct rxe_task *task);
 void rxe_task_stop(struct rxe_task *task);
 void rxe_task_start(struct rxe_task *task);
 
-/* --- counters.c ------------------------------------------------------------- */
-
-enum rxe_counter {
-	RXE_CNT_TX_PACKETS,
-	RXE_CNT_TX_BYTES,
-	RXE_CNT_RX_PACKETS,
-	RXE_CNT_RX_BYTES,
-	RXE_CNT_RETRANSMITTED,
-	RXE_CNT_TX_DROPPED,
-	RXE_CNT_RX_ICRC_ERRORS,
-	RXE_CNT_RX_MALFORMED,
-	RXE_CNT_RX_NO_QP,
-	RXE_CNT_RX_QUEUE_FULL,
-	RXE_CNT_RX_BAD_PKEY,
-	RXE_CNT_DUPLICATE_REQUEST,
-	RXE_CNT_OUT_OF_SEQUENCE,
-	RXE_CNT_ACK_SENT,
-	RXE_CNT_NAK_SENT,
-	RXE_CNT_RNR_SENT,
-	RXE_CNT_NAK_RECEIVED,
-	RXE_CNT_SEQ_NAK_RECEIVED,
-	RXE_CNT_RNR_RECEIVED,
-	RXE_CNT_TIMEOUTS,
-	RXE_CNT_RETRY_EXCEEDED,
-	RXE_CNT_RNR_EXCEEDED,
-	RXE_CNT_COMPLETIONS,
-	RXE_CNT_CQ_OVERRUN,
-	RXE_CNT_RING_VIOLATIONS,
-	RXE_CNT_LINK_DOWN,
-	RXE_CNT_COUNT
-};
-
-struct rxe_counters {
-	u64 value[RXE_CNT_COUNT];
-};
-
-int rxe_counters_init(struct rxe_dev *dev);
-void rxe_counters_exit(struct rxe_dev *dev);
-u64 rxe_counters_sum(struct rxe_dev *dev, enum rxe_counter which);
-struct rdma_hw_stats *rxe_counters_alloc_stats(struct ib_device *ibdev, u32 port);
-int rxe_counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
-			   u32 port, int index);
-
 /* --- device ----------------------------------------------------------------- */
 
 /**
@@ -276,6 +257,9 @@ int rxe_counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
  * @num_cq: completion queues
  * @num_qp: queue pairs
  * @num_mr: memory regions
+ * @num_mw: memory windows
+ * @num_mcast: memberships of queue pairs in multicast groups
+ * @num_srq: shared receive queues
  */
 struct rxe_dev {
 	struct ib_device		ib;
@@ -295,6 +279,9 @@ struct rxe_dev {
 	atomic_t			num_cq;
 	atomic_t			num_qp;
 	atomic_t			num_mr;
+	atomic_t			num_mw;
+	atomic_t			num_mcast;
+	atomic_t			num_srq;
 };
 
 static inline void rxe_count_add(struct rxe_dev *dev, enum rxe_counter which, u64 n)
@@ -318,72 +305,14 @@ struct rxe_pd {
 /**
  * struct rxe_ah - an address handle
  * @ib: the core's part; holds the source GID
+ * @id: entry in rxe_ah_ids, by which user space names it; NULL: a kernel user's
  * @attr: where to; checked: RoCE v2, one IP family
  */
 struct rxe_ah {
 	struct ib_ah		ib;
+	struct rxe_id		*id;
 	struct rdma_ah_attr	attr;
 };
-
-/* --- mr.c, mem.c: memory ---------------------------------------------------- */
-
-enum rxe_mr_type {
-	RXE_MR_DMA,		/* all of kernel memory, address = pointer */
-	RXE_MR_USER,		/* pinned pages of a process */
-};
-
-/**
- * struct rxe_mr - a memory region
- * @ib: the core's part
- * @id: entry in rxe_mr_ids; key = number << 8 | variant
- * @type: what backs it
- * @access: IB_ACCESS_ flags
- * @iova: first address as a peer names it
- * @length: bytes
- * @umem: pinned memory, for RXE_MR_USER
- * @pages: one entry a PAGE_SIZE page of @umem
- * @first_offset: of @iova in the first page
- */
-struct rxe_mr {
-	struct ib_mr		ib;
-	struct rxe_id		*id;
-	enum rxe_mr_type	type;
-	int			access;
-	u64			iova;
-	u64			length;
-	struct ib_umem		*umem;
-	struct page		**pages;
-	u32			num_pages;
-	u32			first_offset;
-};
-
-/* A scatter/gather element as the kernel keeps it */
-struct rxe_mem_sge {
-	u64	addr;
-	u32	length;
-	u32	lkey;
-};
-
-struct rxe_mr *rxe_mr_get(struct ib_pd *pd, u32 key, u64 addr, u64 length, int access);
-void rxe_mr_put(struct rxe_mr *mr);
-
-int rxe_mem_check(struct ib_pd *pd, u32 key, u64 addr, u64 length, int access);
-int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,
-		       u32 num_sge, int access);
-int rxe_mem_read_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
-		      u64 offset, void *dst, u32 len, u32 *crc);
-int rxe_mem_write_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
-		       u64 offset, const struct sk_buff *skb, u32 skb_off, u32 len);
-int rxe_mem_write_sges_buf(struct ib_pd *pd, const struct rxe_mem_sge *sge,
-			   u32 num_sge, u64 offset, const void *src, u32 len);
-int rxe_mem_read(struct ib_pd *pd, u32 key, u64 addr, void *dst, u32 len,
-		 int access, u32 *crc);
-int rxe_mem_write(struct ib_pd *pd, u32 key, u64 addr, const struct sk_buff *skb,
-		  u32 skb_off, u32 len, int access);
-int rxe_mem_cmp_swap(struct ib_pd *pd, u32 key, u64 addr, u64 compare, u64 swap, u64 *orig);
-int rxe_mem_fetch_add(struct ib_pd *pd, u32 key, u64 addr, u64 add, u64 *orig);
-u32 rxe_mem_copy_sum(void *dst, const void *src, u32 len, u32 crc);
-u32 rxe_mem_sum_skb(const struct sk_buff *skb, u32 offset, u32 len, u32 crc);
 
 /* --- cq.c ------------------------------------------------------------------- */
 
@@ -427,12 +356,41 @@ struct rxe_wc {
 	};
 	u32	src_qp;
 	u16	pkey_index;
+	u16	vlan_id;	/* with IB_WC_GRH; RXE_NO_VLAN */
+	bool	is_ipv4;	/* with IB_WC_GRH */
 };
+
+#define RXE_NO_VLAN	0xffff
 
 /* false: the queue was full, the entry is lost and the CQ has told so */
 bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc);
 
-/* --- net.c: sockets, routes, transmit --------------------------------------- */
+/* --- srq.c ------------------------------------------------------------------ */
+
+/**
+ * struct rxe_srq - a shared receive queue
+ * @ib: the core's part
+ * @lock: @ring, @limit; irq safe: kernel users post in any context
+ * @ring: where receives are posted, and the QPs take them
+ * @is_user: user space may write the ring
+ * @max_wr: WQEs that a kernel user may post
+ * @max_sge: elements of each
+ * @limit: tell when fewer WQEs are left, 0: do not
+ */
+struct rxe_srq {
+	struct ib_srq	ib;
+	spinlock_t	lock;		/* ring, limit */
+	struct rxe_ring	ring;
+	bool		is_user;
+	u32		max_wr;
+	u32		max_sge;
+	u32		limit;
+};
+
+bool rxe_srq_below_limit(struct rxe_srq *srq);
+void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
+
+/* --- net.c, burst.c: sockets, routes, transmit --------------------------------------- */
 
 /**
  * struct rxe_flow - where one task of a QP sends its packets
@@ -443,6 +401,8 @@ bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc);
  * @hdr: IP and UDP header of every packet, but for lengths and ident
  * @hdr_len: bytes of @hdr
  * @ident: next IPv4 identification
+ * @light: packets are not summed, and several are sent at once, as far as we know
+ *	now; read by the receive path
  * @dst: cached route, validated with @cookie on each burst
  *
  * Owned by the task; needs no lock but the task's own exclusion.
@@ -463,6 +423,7 @@ struct rxe_flow {
 	} saddr, daddr;
 	u8			hdr[sizeof(struct ipv6hdr) + sizeof(struct udphdr)];
 	u32			hdr_len;
+	bool			light;
 	struct dst_entry	*dst;
 	u32			cookie;
 };
@@ -470,13 +431,31 @@ struct rxe_flow {
 /**
  * struct rxe_burst - packets of one flow on their way to the stack, in order
  * @flow: whose
- * @skbs: what has been built
- * @packets: packets in @skbs
+ * @skbs: complete skbs, of one packet or several
+ * @open: the skb that may take more packets, or NULL
+ * @page: where @open's first packet stands, NULL if it can have no others
+ * @count: packets in @open
+ * @size: bytes of its first packet, from BTH to ICRC
+ * @ident: IPv4 identification of its first packet
+ * @room: bytes of packets that an skb may have; 0: one packet
+ * @max: packets that an skb may have
+ * @headroom: bytes before the IP header
+ * @icrc: enum rxe_icrc_mode of all packets
+ * @packets: all so far
  * @no_route: there is no way to the peer now; packets count as lost on the wire
  */
 struct rxe_burst {
 	struct rxe_flow		*flow;
 	struct sk_buff_head	skbs;
+	struct sk_buff		*open;
+	struct page		*page;
+	u32			count;
+	u32			size;
+	u16			ident;
+	u32			room;
+	u32			max;
+	u32			headroom;
+	int			icrc;
 	u32			packets;
 	bool			no_route;
 };
@@ -484,18 +463,21 @@ struct rxe_burst {
 /**
  * struct rxe_txpkt - the packet under construction at the end of a burst
  * @hdr: BTH and extended headers, to be written by the caller
- * @payload: to be filled by the caller, after rxe_burst_headers()
+ * @payload: to be filled by the caller
  * @hdr_len: bytes at @hdr
  * @payload_len: bytes at @payload
- * @crc: running sum
+ * @skb: the skb that begins with it, or NULL if it joins the one before
+ * @page: where it stands
+ * @offset: likewise, for one that joins
  */
 struct rxe_txpkt {
-	struct sk_buff	*skb;
 	u8		*hdr;
 	u8		*payload;
 	u32		hdr_len;
 	u32		payload_len;
-	u32		crc;
+	struct sk_buff	*skb;
+	struct page	*page;
+	u32		offset;
 };
 
 struct rxe_net;
@@ -514,7 +496,6 @@ bool rxe_flow_busy(struct rxe_flow *flow);
 void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow);
 int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
 		  u32 payload_len);
-u32 *rxe_burst_headers(struct rxe_burst *burst, struct rxe_txpkt *pkt);
 void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt);
 void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt);
 void rxe_burst_send(struct rxe_burst *burst);
@@ -528,6 +509,7 @@ void rxe_burst_send(struct rxe_burst *burst);
  * @skb: holds the payload
  * @payload_off: of the payload in @skb
  * @payload_len: without pad and ICRC
+ * @vlan_id: of the destination address, for QP 1
  */
 struct rxe_rxpkt {
 	const struct opcode_info *op;
@@ -540,21 +522,53 @@ struct rxe_rxpkt {
 	u8			pad;
 	bool			ackreq;
 	bool			se;
+	u16			vlan_id;
 	u8			hdr_buf[BTH_LEN + ATMETH_LEN + DETH_LEN];
 };
 
 /* Walks the packets of a received burst. */
 struct rxe_rx_iter {
 	struct sk_buff	*skb;
+	struct rxe_dev	*dev;
 	u32		offset;		/* of the next BTH in @skb */
+	u32		index;		/* of that packet */
 };
 
-void rxe_rx_iter_init(struct rxe_rx_iter *it, struct sk_buff *skb);
+void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, struct sk_buff *skb);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
+struct sk_buff *rxe_rx_dequeue(struct sk_buff_head *queue);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
-struct sk_buff *rxe_rx_dequeue(struct rxe_dev *dev, struct sk_buff_head *queue);
 
-/* --- qp.c, requester.c, completer.c, responder.c ---------------------------- */
+/* --- qp.c, requester.c, completer.c, responder.c, datagram.c, recv.c --------- */
+
+/**
+ * struct rxe_swqe_ud - where a datagram goes
+ * @ah: of a kernel user
+ * @ah_num: of user space, in rxe_ah_ids; 0: the rest is the address
+ * @qpn: destination QP
+ * @qkey: as posted
+ */
+struct rxe_swqe_ud {
+	struct rxe_ah	*ah;
+	u32		ah_num;
+	u32		qpn;
+	u32		qkey;
+	u32		flow_label;
+	union ib_gid	dgid;
+	u8		sgid_index;
+	u8		hop_limit;
+	u8		traffic_class;
+};
+
+/* What a kernel user registers by REG_MR */
+struct rxe_swqe_reg {
+	struct rxe_mr	*mr;
+	u32		key;
+	int		access;
+};
+
+/* Opcode of REG_MR in struct rxe_swqe: user space has no number for it */
+#define RXE_WR_REG_MR	0xf0
 
 /**
  * struct rxe_swqe - a send WQE: checked copy of what was posted, and its progress
@@ -572,17 +586,25 @@ struct rxe_swqe {
 	u32	length;
 	u32	first_psn;
 	u32	last_psn;
-	u64	remote_addr;
-	u32	rkey;
 	__be32	imm_data;	/* or invalidate_rkey in CPU order */
 	u32	invalidate_rkey;
-	u64	compare_add;
-	u64	swap;
+	union {
+		struct {
+			u64	remote_addr;
+			u64	compare_add;
+			u64	swap;
+			u32	rkey;
+		};
+		struct rxe_swqe_reg	reg;
+		struct rxe_mw_bind	bind;
+		struct rxe_swqe_ud	ud;
+	};
 	struct rxe_mem_sge	sge[];
 };
 
 /* A READ or ATOMIC request on its way: at most max_rd_atomic of them. */
 struct rxe_sq_read {
+	u32	first_psn;
 	u32	last_psn;
 };
 
@@ -599,16 +621,28 @@ struct rxe_sq_read {
  *	cons (oldest not completed) <= next (being sent) <= prod
  *	una_psn (oldest not acknowledged) <= psn (next to send) <= max_psn
  *
+ * @confirmed: the peer has executed all before it; ahead of una_psn while READ
+ *	responses are missing
  * @max_psn: highest PSN ever sent, plus one; @psn is below it while resending
  * @unacked: packets since the last one that asked for an ACK
  * @reads: requests of @reads_head .. @reads_tail that wait for a response
- * @rewound_psn: sending went back to here, once for each loss (@rewound)
- * @probing: after a timeout, until something is acknowledged: one packet at a time
+ * @resend: what has been sent again, and why
+ * @again_psn: still to be sent again: from here
+ * @again_end: to here, exclusive
+ * @again: a packet is being sent again just now
+ * @held: responses that came before an earlier one
+ * @patience: how long a response may be late
+ * @late_psn: response that was given up last
+ * @gap: a response is missing, the timer runs for it
+ * @asked: the response for una_psn has been asked for again
+ * @nak: AETH syndrome of a fatal NAK for @nak_psn that waits for responses, 0: none
  * @starved: there was no memory for a packet
  * @bulk: full packets wait for the window; read by the receive path
+ * @hurry: a hole is being filled; likewise
  * @rnr_wait: the peer has asked for a pause
  * @rtt_start: when @rtt_psn was sent, in ns; 0: nothing is being timed
- * @progress_at: jiffies of the last acknowledged progress
+ * @progress: something was acknowledged since the timer fired last
+ * @armed: the timer runs
  * @timer: retransmission
  * @rnr_timer: end of the pause
  * @events: RXE_SQ_EV_ bits, set by timers
@@ -637,17 +671,28 @@ struct rxe_sq {
 	struct retry_state	retry;
 	struct rto_state	rto;
 	struct send_window	window;
-	u32			rewound_psn;
-	bool			rewound;
-	bool			probing;
+	u32			confirmed;
+	struct resend		resend;
+	u32			again_psn;
+	u32			again_end;
+	bool			again;
+	struct rxe_reorder	held;
+	struct patience		patience;
+	u32			late_psn;
+	u32			nak_psn;
+	u8			nak;
+	bool			gap;
+	bool			asked;
 	bool			starved;
 	bool			bulk;
+	bool			hurry;
 	bool			rnr_wait;
 	bool			drained;
 	u32			rtt_psn;
 	u64			rtt_start;
-	unsigned long		progress_at;
-	struct timer_list	timer;
+	bool			progress;
+	bool			armed;
+	struct hrtimer		timer;
 	struct hrtimer		rnr_timer;
 	unsigned long		events;
 };
@@ -695,8 +740,19 @@ struct rxe_resp_read {
  * @read: responses under way
  * @ack_pending: an ACK is due when the queue has been worked off
  * @nak_sent: one NAK, then silence until the missing PSN arrives
+ * @rnr_sent: the NAK was for want of a receive; what follows is dropped
+ * @held: packets behind a hole
+ * @patience: how long a packet may be late
+ * @nak_psn: missing packet that the last NAK was sent for (@nak_valid)
+ * @nak_timer: the time that a packet may be late is over
+ * @nak_armed: it runs
+ * @nak_fired: it has fired; set by the timer
+ * @nak_due: the next hole that is seen is one too many
+ * @hurry: a hole waits to be filled; read by the receive path
  * @established: the peer has been heard of
  * @flush_left: in the error state: receives of this pass still to be flushed
+ * @last_told: in the error state: nothing more will be taken from the SRQ, and its
+ *	owner knows
  * @timer: calls the task again: in the error state to look for receives posted
  *	late, or when there was no memory for a READ response
  */
@@ -726,8 +782,19 @@ struct rxe_rq {
 	struct rxe_resp_read	read;
 	bool			ack_pending;
 	bool			nak_sent;
+	bool			rnr_sent;
+	bool			nak_valid;
+	bool			nak_armed;
+	bool			nak_due;
+	bool			nak_fired;
+	bool			hurry;
+	u32			nak_psn;
+	struct rxe_reorder	held;
+	struct patience		patience;
+	struct hrtimer		nak_timer;
 	bool			established;
 	u32			flush_left;
+	bool			last_told;
 	struct timer_list	timer;
 };
 
@@ -739,6 +806,11 @@ struct rxe_rq {
  * @state: verbs state as data paths see it (READ_ONCE)
  * @owner: address space of the process that made it; only ever compared
  * @pmtu: payload bytes of a full packet
+ * @srq: where receives come from, NULL: @rq.ring
+ * @dgram_flows: destinations of late (datagram.c)
+ * @dgram_next: which of them is forgotten next
+ * @gsi_entry: in the list of all QPs 1 (datagram.c)
+ * @mcast_groups: multicast groups that it is in (mcast.c)
  */
 struct rxe_qp {
 	struct ib_qp		ib;
@@ -753,8 +825,13 @@ struct rxe_qp {
 	struct ib_qp_attr	attr;
 	struct ib_qp_cap	cap;
 	u32			pmtu;
+	struct rxe_dgram_flow	*dgram_flows;
+	u32			dgram_next;
+	struct list_head	gsi_entry;
+	u32			mcast_groups;
 	struct rxe_cq		*scq;
 	struct rxe_cq		*rcq;
+	struct rxe_srq		*srq;
 	struct rxe_sq		sq;
 	struct rxe_rq		rq;
 };
@@ -762,6 +839,36 @@ struct rxe_qp {
 static inline enum ib_qp_state rxe_qp_state(const struct rxe_qp *qp)
 {
 	return READ_ONCE(qp->state);
+}
+
+static inline bool rxe_qp_is_datagram(const struct rxe_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_UD || qp->ib.qp_type == IB_QPT_GSI;
+}
+
+static inline bool rxe_qp_is_uc(const struct rxe_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_UC;
+}
+
+/* Whether the state is one that receives (10.3.1) */
+static inline bool rxe_qp_receives(const struct rxe_qp *qp)
+{
+	switch (rxe_qp_state(qp)) {
+	case IB_QPS_RTR:
+	case IB_QPS_RTS:
+	case IB_QPS_SQD:
+	case IB_QPS_SQE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whose keys receive WQEs name */
+static inline struct ib_pd *rxe_recv_pd(const struct rxe_qp *qp)
+{
+	return qp->srq ? qp->srq->ib.pd : qp->ib.pd;
 }
 
 /* Inline data stands where the elements would. */
@@ -775,56 +882,52 @@ static inline struct rxe_swqe *rxe_sq_slot(struct rxe_sq *sq, u32 index)
 	return (struct rxe_swqe *)(sq->slots + (size_t)(index & sq->mask) * sq->stride);
 }
 
-int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		  struct ib_udata *udata);
-int rxe_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata);
-int rxe_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init);
-int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata);
 void rxe_qp_error(struct rxe_qp *qp);
+void rxe_qp_send_error(struct rxe_qp *qp);
+void rxe_qp_check_drained(struct rxe_qp *qp);
 void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event);
 
-int rxe_requester_post(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		       const struct ib_send_wr **bad);
 bool rxe_requester_pull(struct rxe_qp *qp);
 bool rxe_requester_send(struct rxe_qp *qp);
 void rxe_requester_rewind(struct rxe_qp *qp, u32 psn);
+void rxe_requester_again(struct rxe_qp *qp, u32 psn, u32 end);
 
 bool rxe_completer_receive(struct rxe_qp *qp);
 void rxe_completer_events(struct rxe_qp *qp);
 void rxe_completer_arm(struct rxe_qp *qp);
+void rxe_completer_complete(struct rxe_qp *qp, u8 status);
+void rxe_completer_local(struct rxe_qp *qp);
+void rxe_completer_sent(struct rxe_qp *qp);
 void rxe_completer_fail(struct rxe_qp *qp, u8 status);
 bool rxe_completer_flush(struct rxe_qp *qp);
-void rxe_completer_timeout(struct timer_list *t);
+enum hrtimer_restart rxe_completer_timeout(struct hrtimer *t);
 enum hrtimer_restart rxe_completer_rnr_timeout(struct hrtimer *t);
 
-int rxe_responder_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		       const struct ib_recv_wr **bad);
+int rxe_datagram_init(struct rxe_qp *qp);
+void rxe_datagram_exit(struct rxe_qp *qp);
+int rxe_datagram_gsi_add(struct rxe_qp *qp);
+void rxe_datagram_gsi_del(struct rxe_qp *qp);
+struct rxe_id *rxe_datagram_find_gsi(const struct net *net, const struct sk_buff *skb,
+				     u16 *vlan);
+void rxe_datagram_daddr(const struct sk_buff *skb, union ib_gid *gid);
+void rxe_mcast_forget(struct rxe_qp *qp);
+void rxe_mcast_deliver(const struct net *net, struct sk_buff *skb,
+		       void (*deliver)(struct rxe_qp *qp, struct sk_buff *skb));
+void rxe_datagram_pull(struct rxe_swqe *wqe, const struct rxe_send_wr *wr);
+void rxe_datagram_post(struct rxe_swqe *wqe, const struct ib_ud_wr *wr);
+bool rxe_datagram_send_task(struct rxe_qp *qp);
+bool rxe_datagram_receive_task(struct rxe_qp *qp);
+
+int rxe_recv_ring_post(struct rxe_ring *ring, u32 max_wr, u32 max_sge,
+		       const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+bool rxe_recv_get(struct rxe_qp *qp);
+bool rxe_recv_complete(struct rxe_qp *qp, struct rxe_wc *wc);
+void rxe_recv_fail(struct rxe_qp *qp, u8 status);
+bool rxe_recv_flush(struct rxe_qp *qp);
+
 bool rxe_responder_task(struct rxe_qp *qp);
-bool rxe_responder_flush(struct rxe_qp *qp);
 void rxe_responder_timeout(struct timer_list *t);
-
-/* --- pd.c, ah.c, cq.c, mr.c: verbs ------------------------------------------ */
-
-int rxe_pd_alloc(struct ib_pd *ibpd, struct ib_udata *udata);
-int rxe_pd_dealloc(struct ib_pd *ibpd, struct ib_udata *udata);
-int rxe_ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
-		  struct ib_udata *udata);
-int rxe_ah_modify(struct ib_ah *ibah, struct rdma_ah_attr *attr);
-int rxe_ah_query(struct ib_ah *ibah, struct rdma_ah_attr *attr);
-int rxe_ah_destroy(struct ib_ah *ibah, u32 flags);
-int rxe_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct uverbs_attr_bundle *attrs);
-int rxe_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata);
-int rxe_cq_resize(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
-int rxe_cq_poll(struct ib_cq *ibcq, int num, struct ib_wc *wc);
-int rxe_cq_peek(struct ib_cq *ibcq, int wc_cnt);
-int rxe_cq_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
-struct ib_mr *rxe_mr_get_dma(struct ib_pd *ibpd, int access);
-struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iova,
-			      int access, struct ib_dmah *dmah, struct ib_udata *udata);
-int rxe_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata);
+enum hrtimer_restart rxe_responder_nak_timeout(struct hrtimer *t);
 
 /* --- link.c, verbs.c -------------------------------------------------------- */
 
@@ -852,14 +955,14 @@ static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ib)
 	return container_of(ib, struct rxe_cq, ib);
 }
 
+static inline struct rxe_srq *to_rxe_srq(struct ib_srq *ib)
+{
+	return container_of(ib, struct rxe_srq, ib);
+}
+
 static inline struct rxe_qp *to_rxe_qp(struct ib_qp *ib)
 {
 	return container_of(ib, struct rxe_qp, ib);
-}
-
-static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ib)
-{
-	return container_of(ib, struct rxe_mr, ib);
 }
 
 /* Messages name device and QP, and are rate limited. */

@@ -9,12 +9,14 @@
  * sit in a slow queue is left to them and replaced.
  *
  * The ring is used with bottom halves off and never from hard interrupts, which
- * keeps everybody else on the CPU away; it needs no lock.
+ * keeps everybody else on the CPU away, except where bottom halves can be
+ * preempted: hence the lock, which nobody ever waits for elsewhere.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/skbuff.h>
+#include <linux/spinlock.h>
 
 #include "rxe.h"
 #include "txmem.h"
@@ -25,17 +27,21 @@
 
 /**
  * struct txmem - the blocks of one CPU
+ * @lock: all of it
  * @block: we hold one reference to each
  * @current_block: the one being cut
  * @used: bytes of it given away
  */
 struct txmem {
+	spinlock_t	lock;		/* all of it */
 	struct page	*block[BLOCKS];
 	u32		current_block;
 	u32		used;
 };
 
-static DEFINE_PER_CPU(struct txmem, txmem);
+static DEFINE_PER_CPU(struct txmem, txmem) = {
+	.lock = __SPIN_LOCK_UNLOCKED(txmem.lock),
+};
 
 /* Takes the next block, the longest unused one, or a new one in its place. */
 static bool txmem_advance(struct txmem *mem)
@@ -58,9 +64,20 @@ static bool txmem_advance(struct txmem *mem)
 	return true;
 }
 
+/* The block to take @size bytes from, or NULL. */
+static struct page *txmem_block(struct txmem *mem, u32 size)
+{
+	if (unlikely(!mem->block[mem->current_block]) || mem->used + size > TXMEM_BLOCK_SIZE) {
+		if (size > TXMEM_BLOCK_SIZE || !txmem_advance(mem))
+			return NULL;
+	}
+	return mem->block[mem->current_block];
+}
+
 /**
  * rxe_txmem_skb - an skb with linear room
  * @len: bytes of room, headroom included
+ * @page: set to what the room was cut from, or NULL if that is not ours
  *
  * The room holds what earlier packets left there: the caller writes every byte
  * that it puts into the packet.
@@ -68,24 +85,52 @@ static bool txmem_advance(struct txmem *mem)
  * Context: bottom halves off, not in hard interrupts.
  * Return: an empty skb or NULL.
  */
-struct sk_buff *rxe_txmem_skb(u32 len)
+struct sk_buff *rxe_txmem_skb(u32 len, struct page **page)
 {
 	u32 size = SKB_DATA_ALIGN(len) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
 	struct txmem *mem = this_cpu_ptr(&txmem);
-	struct page *page = mem->block[mem->current_block];
 	struct sk_buff *skb;
+	void *room = NULL;
 
-	if (!page || mem->used + size > TXMEM_BLOCK_SIZE) {
-		if (size > TXMEM_BLOCK_SIZE || !txmem_advance(mem))
-			return alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
-		page = mem->block[mem->current_block];
+	spin_lock(&mem->lock);
+	mem->used = SKB_DATA_ALIGN(mem->used);
+	*page = txmem_block(mem, size);
+	if (likely(*page)) {
+		room = page_address(*page) + mem->used;
+		get_page(*page);
+		mem->used += size;
 	}
-	skb = build_skb(page_address(page) + mem->used, size);
+	spin_unlock(&mem->lock);
+	if (unlikely(!room))
+		return alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+	skb = build_skb(room, size);
 	if (unlikely(!skb))
-		return NULL;
-	get_page(page);
-	mem->used += size;
+		put_page(*page);
 	return skb;
+}
+
+/**
+ * rxe_txmem_bytes - room for a fragment, right behind the one before if possible
+ * @len: bytes
+ * @page: set to what it was cut from, with a reference for the caller
+ * @offset: set to the place in @page
+ *
+ * Context: bottom halves off, not in hard interrupts.
+ * Return: the room, which holds what earlier packets left there, or NULL.
+ */
+u8 *rxe_txmem_bytes(u32 len, struct page **page, u32 *offset)
+{
+	struct txmem *mem = this_cpu_ptr(&txmem);
+
+	spin_lock(&mem->lock);
+	*page = txmem_block(mem, len);
+	if (likely(*page)) {
+		get_page(*page);
+		*offset = mem->used;
+		mem->used += len;
+	}
+	spin_unlock(&mem->lock);
+	return *page ? (u8 *)page_address(*page) + *offset : NULL;
 }
 
 /**

@@ -5,9 +5,11 @@
 #ifndef RXE_TXMEM_H
 #define RXE_TXMEM_H
 
+struct page;
 struct sk_buff;
 
-struct sk_buff *rxe_txmem_skb(u32 len);
+struct sk_buff *rxe_txmem_skb(u32 len, struct page **page);
+u8 *rxe_txmem_bytes(u32 len, struct page **page, u32 *offset);
 void rxe_txmem_exit(void);
 
 #endif /* RXE_TXMEM_H */

@@ -8,6 +8,7 @@
 #include <linux/string.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
+#include <rdma/ib_mad.h>
 
 #include "rxe.h"
 
@@ -53,7 +54,11 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	attr->device_cap_flags		= IB_DEVICE_CURR_QP_STATE_MOD |
 					  IB_DEVICE_PORT_ACTIVE_EVENT |
 					  IB_DEVICE_SYS_IMAGE_GUID |
-					  IB_DEVICE_RC_RNR_NAK_GEN;
+					  IB_DEVICE_RC_RNR_NAK_GEN |
+					  IB_DEVICE_SRQ_RESIZE |
+					  IB_DEVICE_MEM_MGT_EXTENSIONS |
+					  IB_DEVICE_MEM_WINDOW |
+					  IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags		= IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge		= RXE_MAX_SGE;
 	attr->max_recv_sge		= RXE_MAX_SGE;
@@ -61,6 +66,8 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	attr->max_cq			= RXE_MAX_CQ;
 	attr->max_cqe			= RXE_MAX_CQE;
 	attr->max_mr			= RXE_MAX_MR;
+	attr->max_mw			= RXE_MAX_MW;
+	attr->max_fast_reg_page_list_len = RXE_MAX_BLOCKS;
 	attr->max_pd			= RXE_MAX_PD;
 	attr->max_ah			= RXE_MAX_AH;
 	attr->max_qp_rd_atom		= RXE_MAX_RD_ATOMIC;
@@ -68,6 +75,12 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	attr->max_res_rd_atom		= RXE_MAX_RD_ATOMIC * RXE_MAX_QP;
 	attr->atomic_cap		= IB_ATOMIC_HCA;
 	attr->max_pkeys			= RXE_MAX_PKEY;
+	attr->max_srq			= RXE_MAX_SRQ;
+	attr->max_mcast_grp		= RXE_MAX_MCAST;
+	attr->max_mcast_qp_attach	= RXE_MAX_MCAST_QP;
+	attr->max_total_mcast_qp_attach	= RXE_MAX_MCAST;
+	attr->max_srq_wr		= RXE_MAX_SRQ_WR;
+	attr->max_srq_sge		= RXE_MAX_SGE;
 	/* 4.096 us * 2^15 = 134 ms: a busy CPU may answer that late */
 	attr->local_ca_ack_delay	= 15;
 	return 0;
@@ -120,6 +133,7 @@ static int verbs_query_port(struct ib_device *ibdev, u32 port,
 	attr->max_msg_sz	= RXE_MAX_MSG;
 	attr->pkey_tbl_len	= RXE_MAX_PKEY;
 	attr->bad_pkey_cntr	= rxe_counters_sum(dev, RXE_CNT_RX_BAD_PKEY);
+	attr->qkey_viol_cntr	= rxe_counters_sum(dev, RXE_CNT_RX_BAD_QKEY);
 	attr->max_vl_num	= 1;
 	attr->active_speed	= speed;
 	attr->active_width	= width;
@@ -131,19 +145,18 @@ static enum rdma_link_layer verbs_link_layer(struct ib_device *ibdev, u32 port)
 	return IB_LINK_LAYER_ETHERNET;
 }
 
-/*
- * RoCE v2 and no other RoCE.  There is no QP 0 or 1, hence neither MADs nor the
- * IB connection manager.
- */
+/* RoCE v2 and no other RoCE, with QP 1 for the connection manager's datagrams. */
 static int verbs_port_immutable(struct ib_device *ibdev, u32 port,
 				struct ib_port_immutable *immutable)
 {
 	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP |
+				    RDMA_CORE_CAP_IB_MAD |
+				    RDMA_CORE_CAP_IB_CM |
 				    RDMA_CORE_CAP_ETH_AH |
 				    RDMA_CORE_CAP_AF_IB;
 	immutable->gid_tbl_len = RXE_MAX_GID;
 	immutable->pkey_tbl_len = RXE_MAX_PKEY;
-	immutable->max_mad_size = 0;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	return 0;
 }
 
@@ -219,21 +232,35 @@ const struct ib_device_ops rxe_verbs_ops = {
 	.peek_cq		= rxe_cq_peek,
 	.req_notify_cq		= rxe_cq_notify,
 
+	.create_srq		= rxe_srq_create,
+	.modify_srq		= rxe_srq_modify,
+	.query_srq		= rxe_srq_query,
+	.destroy_srq		= rxe_srq_destroy,
+	.post_srq_recv		= rxe_srq_post,
+
 	.get_dma_mr		= rxe_mr_get_dma,
 	.reg_user_mr		= rxe_mr_reg_user,
+	.alloc_mr		= rxe_mr_alloc,
+	.map_mr_sg		= rxe_mr_map_sg,
 	.dereg_mr		= rxe_mr_dereg,
+	.alloc_mw		= rxe_mw_alloc,
+	.dealloc_mw		= rxe_mw_dealloc,
 
 	.create_qp		= rxe_qp_create,
 	.modify_qp		= rxe_qp_modify,
 	.query_qp		= rxe_qp_query,
 	.destroy_qp		= rxe_qp_destroy,
 	.post_send		= rxe_requester_post,
-	.post_recv		= rxe_responder_post,
+	.post_recv		= rxe_recv_post,
+	.attach_mcast		= rxe_mcast_attach,
+	.detach_mcast		= rxe_mcast_detach,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, rxe_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, rxe_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_mw, rxe_mw, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rxe_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, rxe_qp, ib),
+	INIT_RDMA_OBJ_SIZE(ib_srq, rxe_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rxe_ucontext, ib),
 };
 

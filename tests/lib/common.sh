@@ -110,6 +110,6 @@ apt_install() {
 {
 	BUILD_PACKAGES=(gcc make libc6-dev libelf-dev libssl-dev kmod xz-utils)
 	VM_PACKAGES=(qemu-system-x86 busybox-static cpio kmod xz-utils zstd
-		iproute2 iputils-ping rdma-core ibverbs-utils perftest
+		iproute2 iputils-ping rdma-core ibverbs-utils rdmacm-utils perftest
 		ethtool procps util-linux)
 }

@@ -19,6 +19,7 @@ extern "C" {
 #include "proto/errors.h"
 #include "proto/classify.h"
 #include "proto/recovery.h"
+#include "proto/loss.h"
 #undef class
 }
 

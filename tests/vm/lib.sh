@@ -162,24 +162,34 @@ net_up() {
 		bad "cannot make the namespaces and the veth pair"
 }
 
+# veth_bursts MODE: what the veth pair does with bursts of packets in one skb
+#   whole   passes them on, as it does by itself
+#   cut     has the driver's segmenter cut them
+#   single  says so beforehand: the driver sends single packets
+veth_bursts() {
+	local tunnel=on gso=on i
+
+	case $1 in
+	cut) tunnel=off ;;
+	single) gso=off ;;
+	esac
+	for i in 1 2; do
+		ip netns exec ns$i ethtool -K veth$((i - 1)) gso $gso &&
+			ip netns exec ns$i ethtool -K veth$((i - 1)) tx-udp_tnl-segmentation $tunnel
+	done || bad "ethtool cannot make veth handle bursts: $1"
+}
+
 net_down() {
 	local ns
 
 	for ns in ns1 ns2; do
 		[ ! -e /run/netns/$ns ] || ip netns del $ns
 	done
+	[ ! -e /sys/class/net/veth0 ] || ip link del veth0
 }
 
 # link_add NS NAME NETDEV
 link_add() {
-	# Where the core has no commands of its own, the initial namespace alone has
-	# the socket for them, and the module takes netdevs in a file.
-	if [ -e /sys/module/rdma_rxe/parameters/add ]; then
-		timeout "$PATIENCE" ip netns exec "$1" \
-			sh -c "echo $3 $2 >/sys/module/rdma_rxe/parameters/add" ||
-			bad "echo $3 $2 >/sys/module/rdma_rxe/parameters/add (in $1): status $?"
-		return
-	fi
 	timeout "$PATIENCE" ip netns exec "$1" rdma link add "$2" type rxe netdev "$3" ||
 		bad "rdma link add $2 type rxe netdev $3 (in $1): status $?"
 }
@@ -232,6 +242,13 @@ cleanup_all() {
 	net_down
 	driver_unload || status=1
 	return $status
+}
+
+# core_makes_links: does the RDMA core itself have "rdma link add" (5.1 and later),
+# and so loads the driver that makes the link? Before, the driver serves it.
+core_makes_links() {
+	modprobe -q ib_core
+	grep -qw rdma_link_register /proc/kallsyms
 }
 
 # fresh_start: whatever the last file left

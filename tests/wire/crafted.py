@@ -14,7 +14,7 @@ import verbs
 import wire
 from harness import case, check, equal, main
 from roce import packets, psn_add, reth
-from stranger import FIRST, MTU, OUR_QPN, SIZE, Far, Stranger
+from stranger import FIRST, MTU, OUR_QPN, SILENCE, SIZE, Far, Stranger
 
 DATA = bytes(range(1, 252)) * 20
 
@@ -243,17 +243,100 @@ for label, opcode in (("fetch-add", roce.FETCH_ADD), ("compare-swap", roce.CMP_S
 
 @case("psn-ahead")
 def psn_ahead():
-    """One sequence NAK for a gap, none for what follows; a new gap, a new NAK."""
+    """One sequence NAK for a gap, none for what follows, which is kept; a new gap,
+    a new NAK."""
     with Stranger() as test:
         test.good_write()
         for _ in range(2):
+            test.memory.put(bytes(8))
             test.write(b"ahead", psn=psn_add(test.psn, 1), ackreq=True)
             test.acked(syndrome=roce.NAK_SEQUENCE)
-            test.write(b"ahead", psn=psn_add(test.psn, 2), ackreq=True)
-            test.write(b"ahead", psn=psn_add(test.psn, 1), ackreq=True)
+            test.write(b"later", psn=psn_add(test.psn, 2), ackreq=True)
+            test.write(b"false", psn=psn_add(test.psn, 1), ackreq=True)
+            test.silent()
+            equal(test.memory.get(5), bytes(5), "bytes before the gap is closed")
+            test.write(b"first!", ackreq=True)
+            test.step(3, 3)
+            test.acked(psn_add(test.psn, -1))
+            equal(test.memory.get(6), b"later!", "bytes after the gap is closed")
             test.good_write()
-            check(test.memory.get(5) != b"ahead", "a packet ahead was executed")
         check(not test.queue.in_error(), "the queue pair is in error")
+
+
+@case("psn-reordered")
+def psn_reordered():
+    """Packets in the wrong order, all within a moment: executed in the right one,
+    each once."""
+    with Stranger() as test:
+        for index in range(4):
+            test.receive(64, index * 64, wr_id=index)
+        frames = [test.frame(roce.SEND_ONLY, b"", bytes([65 + index]) * 8,
+                             psn=psn_add(test.psn, index), ackreq=index == 3)
+                  for index in range(4)]
+        for index in (1, 3, 2, 0):
+            test.tap.send(frames[index])
+        for index in range(4):
+            equal(test.queue.received().wr_id, index, "completion")
+            equal(test.memory.get(8, index * 64), bytes([65 + index]) * 8, "bytes")
+        test.queue.no_completion(test.queue.rcq, "each is delivered once")
+        test.step(4, 4)
+        answers = [test.next(), test.next(SILENCE)]
+        last = [answer for answer in answers if answer][-1]
+        equal((last.opcode, last.psn), (roce.ACK, psn_add(test.psn, -1)), "last answer")
+        test.next(SILENCE)
+        test.good_write()
+
+
+@case("psn-ahead-many")
+def psn_ahead_many():
+    """More packets behind a gap than are kept: the rest is missed in its turn."""
+    with Stranger() as test:
+        test.good_write()
+        test.memory.put(bytes(4))
+        for index in range(1, 601):
+            test.write(index.to_bytes(2, "big"), psn=psn_add(test.psn, index))
+        test.acked(syndrome=roce.NAK_SEQUENCE)
+        test.silent()
+        test.write(bytes(2), ackreq=True)
+        test.step(512, 512)
+        test.acked(psn_add(test.psn, -1))
+        equal(test.memory.get(2), (511).to_bytes(2, "big"), "bytes of the last one kept")
+        test.good_write()
+
+
+@case("psn-ahead-rnr")
+def psn_ahead_rnr():
+    """What follows an RNR NAK is dropped, not kept."""
+    with Stranger() as test:
+        test.send(roce.SEND_ONLY, b"", b"none", ackreq=True)
+        test.acked(syndrome=roce.RNR | 1)
+        test.memory.put(bytes(8))
+        test.write(b"behind", psn=psn_add(test.psn, 1), ackreq=True)
+        test.silent()
+        test.receive(64, 64, wr_id=7)
+        test.send(roce.SEND_ONLY, b"", b"some", ackreq=True)
+        test.msn += 1
+        test.acked()
+        test.step(messages=0)
+        equal(test.queue.received().wr_id, 7, "receive")
+        equal(test.memory.get(6), bytes(6), "bytes of what was dropped")
+        test.good_write()
+
+
+@case("gap-and-duplicate")
+def gap_and_duplicate():
+    """A peer that goes back and misses a packet again is told again."""
+    with Stranger() as test:
+        test.good_write()
+        test.good_write()
+        test.write(b"ahead", psn=psn_add(test.psn, 1), ackreq=True)
+        test.acked(syndrome=roce.NAK_SEQUENCE)
+        test.write(b"again", SIZE - 64, psn=psn_add(test.psn, -1), ackreq=True)
+        test.acked(syndrome=roce.NAK_SEQUENCE)
+        test.write(b"first", ackreq=True)
+        test.step(2, 2)
+        test.acked(psn_add(test.psn, -1))
+        test.good_write()
 
 
 @case("psn-far-ahead")

@@ -180,22 +180,64 @@ def reserved_syndromes():
             check(not count or found[0].status != verbs.SUCCESS, f"{syndrome:#x} completes")
 
 
-@case("nak-sequence")
-def nak_sequence():
-    """A sequence NAK: what was before it is done, the rest comes again, once."""
+def four_writes(test):
+    """Four WRITEs; the second one is missed."""
+    for index in range(4):
+        test.post(wr_id=index)
+    for index in range(4):
+        test.next()
+    for _ in range(2):
+        test.ack(plan(1, test), roce.NAK_SEQUENCE, 1)
+    test.completed(0)
+    test.asked_write(plan(1, test))
+    test.silent()
+
+
+@case("nak-sequence-kept")
+def nak_sequence_kept():
+    """A sequence NAK: what was before it is done, the missing one comes again,
+    once; a peer that has kept the rest is sent nothing more."""
     with Asking() as test:
-        for index in range(4):
-            test.post(wr_id=index)
-        for index in range(4):
-            test.next()
-        for _ in range(2):
-            test.ack(plan(1, test), roce.NAK_SEQUENCE, 1)
-        test.completed(0)
+        four_writes(test)
+        test.ack(plan(3, test))
         for index in (1, 2, 3):
+            test.completed(index)
+        test.silent()
+
+
+@case("nak-sequence-dropped")
+def nak_sequence_dropped():
+    """The same with a peer that has dropped the rest: that comes again, too."""
+    with Asking() as test:
+        four_writes(test)
+        test.ack(plan(1, test))
+        test.completed(1)
+        for index in (2, 3):
             equal(test.next().psn, plan(index, test), "PSN of what comes again")
         test.silent()
         test.ack(plan(3, test))
+        for index in (2, 3):
+            test.completed(index)
+
+
+@case("nak-moves-on")
+def nak_moves_on():
+    """A peer that was seen to keep packets is sent new ones while a hole is open."""
+    with Asking() as test:
+        four_writes(test)
+        test.ack(plan(3, test))
         for index in (1, 2, 3):
+            test.completed(index)
+        for index in range(4, 8):
+            test.post(wr_id=index)
+            test.next()
+        test.ack(plan(5, test), roce.NAK_SEQUENCE, 5)
+        test.completed(4)
+        test.asked_write(plan(5, test))
+        test.post(wr_id=8)
+        test.asked_write(plan(8, test))
+        test.ack(plan(8, test))
+        for index in range(5, 9):
             test.completed(index)
 
 
@@ -209,9 +251,8 @@ def nak_inside_message():
             test.next()
         test.ack(plan(1, test), roce.NAK_SEQUENCE, 0)
         test.asked(roce.WRITE_MIDDLE, plan(1, test), b"", DATA[MTU:2 * MTU], True)
-        packet = test.next()
-        equal((packet.opcode, packet.psn, packet.payload),
-              (roce.WRITE_LAST, plan(2, test), DATA[2 * MTU:total]), "last packet")
+        test.ack(plan(1, test), msn=0)
+        test.asked(roce.WRITE_LAST, plan(2, test), b"", DATA[2 * MTU:total], True)
         test.ack(plan(2, test))
         test.completed(1)
 
@@ -268,7 +309,7 @@ def read_nak_in_the_middle():
 
 @case("read-response-lost")
 def read_response_lost():
-    """A response is missing: the rest is asked for again, not the whole."""
+    """A response is missing: it is asked for again, and nothing that is here."""
     with Asking() as test:
         total = 3 * MTU
         test.post(e.IBV_WR_RDMA_READ, total)
@@ -276,15 +317,53 @@ def read_response_lost():
         msn = roce.aeth(roce.ACK_UNLIMITED, 1)
         test.reply(roce.RESP_FIRST, plan(0, test), msn, DATA[:MTU])
         test.reply(roce.RESP_LAST, plan(2, test), msn, DATA[2 * MTU:total])
-        test.asked_read(plan(1, test), total - MTU, MTU)
-        test.reply(roce.RESP_FIRST, plan(1, test), msn, DATA[MTU:2 * MTU])
-        test.reply(roce.RESP_LAST, plan(2, test), msn, DATA[2 * MTU:total])
+        test.asked_read(plan(1, test), MTU, MTU)
+        test.reply(roce.RESP_ONLY, plan(1, test), msn, DATA[MTU:2 * MTU])
         test.completed(1)
+        equal(test.memory.get(total), DATA[:total], "bytes of the READ")
+
+
+@case("read-responses-reordered")
+def read_responses_reordered():
+    """Responses in the wrong order, all within a moment: nothing is asked again."""
+    with Asking() as test:
+        total = 4 * MTU
+        fresh = bytes(reversed(DATA[:total]))
+        msn = roce.aeth(roce.ACK_UNLIMITED, 1)
+        test.post(e.IBV_WR_RDMA_READ, total)
+        test.asked_read(length=total)
+        frames = [test.frame(opcode, extended, fresh[index * MTU:(index + 1) * MTU],
+                             psn=plan(index, test))
+                  for index, (opcode, extended) in enumerate((
+                      (roce.RESP_FIRST, msn), (roce.RESP_MIDDLE, b""),
+                      (roce.RESP_MIDDLE, b""), (roce.RESP_LAST, msn)))]
+        for index in (2, 3, 0, 1):
+            test.tap.send(frames[index])
+        test.completed(1)
+        equal(test.memory.get(total), fresh, "bytes of the READ")
+
+
+@case("nak-behind-lost-response")
+def nak_behind_lost_response():
+    """A fatal NAK overtakes the response before it: each WQE has its own status."""
+    with Asking() as test:
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=1)
+        test.post(wr_id=2)
+        test.asked_read()
+        test.next()
+        test.ack(plan(1, test), roce.NAK_ACCESS, 1)
+        test.asked_read()
+        test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1), DATA[:64])
+        test.completed(1)
+        test.completed(2, verbs.REM_ACCESS_ERR)
 
 
 @case("read-skipped-by-ack")
 def read_skipped_by_ack():
-    """An ACK of what is behind a READ: its responses were lost, ask again."""
+    """An ACK of what is behind a READ: its responses were lost, ask again.
+
+    The ACK is not forgotten: with the response all is done.
+    """
     with Asking() as test:
         test.post(e.IBV_WR_RDMA_READ, 64, wr_id=1)
         test.post(length=64, wr_id=2)
@@ -295,6 +374,8 @@ def read_skipped_by_ack():
         test.queue.no_completion(test.queue.scq, "the READ has no response yet")
         test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1), DATA[:64])
         test.completed(1)
+        test.completed(2)
+        test.silent()
 
 
 @case("read-acknowledges-write")

@@ -139,14 +139,15 @@ def gid_text(address):
 
 
 class Queue:
-    """An RC queue pair with completion queues of its own."""
+    """A queue pair with completion queues of its own."""
 
-    def __init__(self, device, *, depth=64, cqe=256, inline=0, pd=None):
+    def __init__(self, device, *, depth=64, cqe=256, inline=0, pd=None,
+                 kind=e.IBV_QPT_RC, srq=None):
         self.device = device
         self.scq = CQ(device.context, cqe)
         self.rcq = CQ(device.context, cqe)
         cap = QPCap(depth, depth, 4, 4, inline)
-        init = QPInitAttr(qp_type=e.IBV_QPT_RC, scq=self.scq, rcq=self.rcq, cap=cap, sq_sig_all=0)
+        init = QPInitAttr(qp_type=kind, scq=self.scq, rcq=self.rcq, srq=srq, cap=cap, sq_sig_all=0)
         self.qp = QP(pd or device.pd, init)
         self.number = self.qp.qp_num
 

@@ -85,6 +85,7 @@ void rto_init(struct rto_state *s, u8 timeout)
 {
 	s->srtt_ns = 0;
 	s->rttvar_ns = 0;
+	s->least_ns = 0;
 	s->base_ns = ack_timeout_nsec(timeout);
 	rto_progress(s);
 }
@@ -95,7 +96,8 @@ void rto_init(struct rto_state *s, u8 timeout)
  * @rtt_ns: time from a packet to its acknowledgment, in nanoseconds; only of
  *	packets that were sent once
  *
- * Smooths as TCP does: gain 1/8 for the mean, 1/4 for the deviation.
+ * Smooths as TCP does: gain 1/8 for the mean, 1/4 for the deviation. The
+ * shortest one is forgotten slowly.
  *
  * Context: caller serialises.
  */
@@ -107,6 +109,9 @@ void rto_sample(struct rto_state *s, u64 rtt_ns)
 		rtt_ns = 1;
 	if (rtt_ns > RTT_MAX_NSEC)
 		rtt_ns = RTT_MAX_NSEC;
+	s->least_ns += (s->least_ns >> 6) + 1;
+	if (!s->srtt_ns || rtt_ns < s->least_ns)
+		s->least_ns = rtt_ns;
 	if (!s->srtt_ns) {
 		s->srtt_ns = rtt_ns;
 		s->rttvar_ns = rtt_ns >> 1;
@@ -120,6 +125,10 @@ void rto_sample(struct rto_state *s, u64 rtt_ns)
 /**
  * rto_get() - how long to wait for an acknowledgment now
  * @s: state
+ *
+ * What happens then is that one packet is sent again; so queues that make round
+ * trips long are not waited for, only the path is: four of the shortest round
+ * trips.
  *
  * Context: any.
  * Return: nanoseconds; 0 if the QP waits for ever. Never less than
@@ -137,6 +146,8 @@ u64 rto_get(const struct rto_state *s)
 		most = RTO_MIN_NSEC;
 	if (s->srtt_ns)
 		wait = s->srtt_ns + (s->rttvar_ns << 2);
+	if (s->srtt_ns && wait > s->least_ns << 2)
+		wait = s->least_ns << 2;
 	if (wait < RTO_MIN_NSEC)
 		wait = RTO_MIN_NSEC;
 	while (doublings && wait < most) {
@@ -198,7 +209,7 @@ void window_init(struct send_window *w, u32 max)
  * @w: state
  * @packets: newly acknowledged
  *
- * Each full window that was acknowledged opens it by WINDOW_FLOOR packets.
+ * It opens by one for each WINDOW_GROWTH of them.
  *
  * Context: caller serialises.
  */
@@ -207,32 +218,47 @@ void window_acked(struct send_window *w, u32 packets)
 	if (w->cur == w->max)
 		return;
 	w->acked += packets;
-	while (w->acked >= w->cur && w->cur < w->max) {
-		w->acked -= w->cur;
-		w->cur += WINDOW_FLOOR;
-		if (w->cur > w->max)
-			w->cur = w->max;
-	}
-	if (w->cur == w->max)
+	w->cur += w->acked / WINDOW_GROWTH;
+	w->acked %= WINDOW_GROWTH;
+	if (w->cur >= w->max) {
+		w->cur = w->max;
 		w->acked = 0;
+	}
 }
 
-/**
- * window_loss() - something was lost: halve what may be in flight
- * @w: state
- *
- * Call it once per loss event, not per packet.
- *
- * Context: caller serialises.
- */
-void window_loss(struct send_window *w)
+static void window_shrink(struct send_window *w, u32 packets)
 {
 	u32 floor = w->max < WINDOW_FLOOR ? w->max : WINDOW_FLOOR;
 
-	w->cur >>= 1;
-	if (w->cur < floor)
-		w->cur = floor;
+	w->cur = w->cur > floor + packets ? w->cur - packets : floor;
 	w->acked = 0;
+}
+
+/**
+ * window_lost() - single packets were lost
+ * @w: state
+ * @packets: how many
+ *
+ * Some loss is noise: as long as less than one packet in about
+ * WINDOW_GROWTH * WINDOW_LOSS_COST is lost, the window grows by more than it
+ * shrinks. A queue that overflows loses more, and closes it.
+ *
+ * Context: caller serialises.
+ */
+void window_lost(struct send_window *w, u32 packets)
+{
+	window_shrink(w, packets < w->max ? packets * WINDOW_LOSS_COST : w->max);
+}
+
+/**
+ * window_collapse() - everything on its way was lost: halve what may be in flight
+ * @w: state
+ *
+ * Context: caller serialises.
+ */
+void window_collapse(struct send_window *w)
+{
+	window_shrink(w, w->cur >> 1);
 }
 
 /**

@@ -13,11 +13,14 @@
 #define RNR_RETRY_INFINITE	7
 
 /* Bounds of the adaptive retransmission timer */
-#define RTO_MIN_NSEC		1000000ull	/* scheduling noise is below this */
+#define RTO_MIN_NSEC		2000000ull	/* scheduling noise is below this */
 #define RTO_INITIAL_NSEC	20000000ull	/* before the first sample */
 
 /* A send window never shrinks below this many packets (unless its maximum is less) */
 #define WINDOW_FLOOR		16
+/* It opens by a packet for so many acknowledged, and closes by so many for one lost */
+#define WINDOW_GROWTH		8
+#define WINDOW_LOSS_COST	2
 
 /**
  * struct retry_state - retry budgets of a QP
@@ -37,6 +40,7 @@ struct retry_state {
  * struct rto_state - adaptive retransmission timer
  * @srtt_ns: smoothed round trip; 0 before the first sample
  * @rttvar_ns: its mean deviation
+ * @least_ns: the shortest round trip of late
  * @base_ns: what the QP's timeout attribute means; 0 waits for ever
  * @waited_ns: time waited in vain since progress or since the last retry that
  *	was charged
@@ -45,6 +49,7 @@ struct retry_state {
 struct rto_state {
 	u64 srtt_ns;
 	u64 rttvar_ns;
+	u64 least_ns;
 	u64 base_ns;
 	u64 waited_ns;
 	u8 backoff;
@@ -54,7 +59,7 @@ struct rto_state {
  * struct send_window - packets that may be in flight
  * @cur: the limit now
  * @max: the limit without losses
- * @acked: packets acknowledged since the limit last grew
+ * @acked: packets acknowledged that the limit has not grown by yet
  */
 struct send_window {
 	u32 cur;
@@ -75,7 +80,8 @@ void rto_progress(struct rto_state *s);
 
 void window_init(struct send_window *w, u32 max);
 void window_acked(struct send_window *w, u32 packets);
-void window_loss(struct send_window *w);
+void window_lost(struct send_window *w, u32 packets);
+void window_collapse(struct send_window *w);
 
 u64 psn_offset(u32 first_psn, u32 psn, u32 pmtu);
 u16 udp_sport(u32 flow_label, u32 lqpn, u32 rqpn);

@@ -32,11 +32,25 @@ netlink() {
 	rdma -d dev show rxe0 || bad "rdma dev does not show rxe0"
 }
 
+# Traffic shows in the counters, in sysfs and in the rdma tool.
+counters() {
+	local sent packets
+
+	pingpong -n 50 || return
+	sent=$(counter rxe0 sent_pkts)
+	[ "$sent" -ge 50 ] && [ "$(counter rxe1 rcvd_pkts)" -ge 50 ] ||
+		bad "sent_pkts of rxe0 is $sent, rcvd_pkts of rxe1 $(counter rxe1 rcvd_pkts) after 50 messages" || return
+	packets=$(rdma statistic show link rxe0/1 | grep -o 'sent_pkts [0-9]*')
+	[ "${packets#* }" -ge "$sent" ] || bad "rdma statistic says '$packets', sysfs $sent" || return
+	[ "$(counter rxe0 icrc_errors)" = 0 ] || bad "icrc_errors is $(counter rxe0 icrc_errors)"
+}
+
 bad_device() { expect_error 'not found|no' ibv_devinfo -d nothere0; }
 
 check setup setup
 check devinfo devinfo
 check gids gid_table
 check netlink netlink
+check counters counters
 check no-such-device bad_device
 check clean cleanup_all

@@ -3,6 +3,7 @@
 # load.sh - the module loads, unloads and autoloads, and leaves nothing behind.
 
 autoload() {
+	core_makes_links || { skip "this kernel's RDMA core does not load drivers: modprobe first"; return; }
 	ip link add veth0 type veth peer name veth1 || bad "no veth pair" || return
 	rdma link add rxe0 type rxe netdev veth0 || bad "rdma link add fails" || return
 	driver_is_ours || return

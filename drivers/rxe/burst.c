@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Transmit: packets of one flow -> bursts -> the stack.
+ *
+ * A task builds a burst packet by packet (rxe_burst_add, _close) and hands it
+ * over with rxe_burst_send().  Whatever the stack then answers is a loss on the
+ * wire and nothing else: recovery is the requester's business.
+ *
+ * Walking the stack costs more than copying a packet, so packets of one length,
+ * and a shorter one behind them, share an skb as far as the route's device
+ * allows:
+ *
+ *   one packet     [ IP UDP | BTH .. payload .. ICRC ]         linear
+ *   several        [ IP UDP ] -> [ BTH .. ICRC | BTH .. ICRC | .. ]   fragments
+ *
+ * To the stack this is a UDP tunnel with something inside that only segment.c
+ * can cut.  Where nobody has to cut it, it arrives as it is.  The receiver is
+ * then this module on this host, and the memory was never out of its hands, so
+ * the ICRC need not be made, as TCP leaves out a checksum there; when it is cut,
+ * it is made.  A packet that travels alone always has one.
+ *
+ * Nothing waits for a burst to grow: it is what the task has to send now.
+ */
+#include <linux/crc32.h>
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/moduleparam.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+
+#include "net.h"
+#include "txmem.h"
+
+/* Packets in one skb; what the largest may hold at PMTU 1024 */
+#define BURST_PACKETS	64
+/* Bytes of a frame that carries as much as IP can say, and one more */
+#define BURST_BYTES	65536
+
+/* --- the parameter "icrc" --------------------------------------------------- */
+
+static const char * const icrc_names[] = {
+	[RXE_ICRC_LAZY]		= "lazy",
+	[RXE_ICRC_ALWAYS]	= "always",
+	[RXE_ICRC_OFF]		= "off",
+};
+
+static int icrc_mode = RXE_ICRC_LAZY;
+
+static int icrc_set(const char *val, const struct kernel_param *kp)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(icrc_names); i++) {
+		if (sysfs_streq(val, icrc_names[i])) {
+			WRITE_ONCE(icrc_mode, i);
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int icrc_get(char *buffer, const struct kernel_param *kp)
+{
+	return sprintf(buffer, "%s\n", icrc_names[READ_ONCE(icrc_mode)]);
+}
+
+static const struct kernel_param_ops icrc_ops = {
+	.set = icrc_set,
+	.get = icrc_get,
+};
+
+module_param_cb(icrc, &icrc_ops, NULL, 0644);
+MODULE_PARM_DESC(icrc,
+		 "ICRC of sent packets: lazy (not while a burst stays whole inside this host), always, off");
+
+/* --- one packet ------------------------------------------------------------- */
+
+/**
+ * rxe_icrc_sum - the sum over the headers that routers may change in part
+ * @ip: IP header without options, UDP header behind it
+ * @ipv4: which IP
+ * @bth: base transport header
+ * @more: the first bytes behind the BTH, or NULL
+ * @len: how many of those; as many as there are up to RXE_ICRC_MORE, so that
+ *	a short packet is summed at once: each call of the library has its price
+ *
+ * Context: any.
+ * Return: crc32_le() state, to be moved on from there.
+ */
+u32 rxe_icrc_sum(const u8 *ip, bool ipv4, const u8 *bth, const u8 *more, u32 len)
+{
+	u8 pseudo[ICRC_PSEUDO_MAX + RXE_ICRC_MORE];
+	u32 summed;
+
+	if (ipv4)
+		summed = icrc_pseudo_ipv4(pseudo, ip, ip + sizeof(struct iphdr), bth);
+	else
+		summed = icrc_pseudo_ipv6(pseudo, ip, ip + sizeof(struct ipv6hdr), bth);
+	memcpy(pseudo + summed, more, len);
+	return crc32_le(ICRC_SEED, pseudo, summed + len);
+}
+
+/* Fills in what the flow's template leaves open, for @len bytes behind UDP. */
+static void headers_finish(const struct rxe_flow *flow, u8 *hdr, u32 len, u16 ident)
+{
+	struct udphdr *udp = (struct udphdr *)(hdr + flow->hdr_len - sizeof(*udp));
+
+	udp->len = htons(sizeof(*udp) + len);
+	if (flow->family == AF_INET) {
+		struct iphdr *ip = (struct iphdr *)hdr;
+
+		ip->tot_len = htons(flow->hdr_len + len);
+		ip->id = htons(ident);
+	} else {
+		((struct ipv6hdr *)hdr)->payload_len = udp->len;
+	}
+}
+
+/* Makes the ICRC of @len bytes at @bth, the last ICRC_LEN of which take it. */
+static void packet_sum(const struct rxe_flow *flow, u8 *bth, u32 len, u16 ident)
+{
+	u32 rest = len - BTH_LEN - ICRC_LEN;
+	u32 more = min_t(u32, rest, RXE_ICRC_MORE);
+	u8 hdr[sizeof(flow->hdr)];
+	u32 crc;
+
+	memcpy(hdr, flow->hdr, flow->hdr_len);
+	headers_finish(flow, hdr, len, ident);
+	crc = rxe_icrc_sum(hdr, flow->family == AF_INET, bth, bth + BTH_LEN, more);
+	if (rest > more)
+		crc = crc32_le(crc, bth + BTH_LEN + more, rest - more);
+	icrc_write(bth + len - ICRC_LEN, crc);
+}
+
+/* --- one skb ---------------------------------------------------------------- */
+
+/*
+ * Bytes of packets that one skb may carry over a route; 0: one packet.  What
+ * would be cut at once is better made in pieces, and what wraps packets before a
+ * device has seen them (IPsec, tunnels of a route) would take our marks for its
+ * own.
+ */
+static u32 burst_room(const struct rxe_flow *flow, const struct net_device *dev)
+{
+	u32 max = min_t(u32, READ_ONCE(dev->gso_max_size), BURST_BYTES);
+	u32 headers = dev->hard_header_len + VLAN_HLEN + flow->hdr_len;
+
+	if (!(dev->features & NETIF_F_GSO) || dev->flags & IFF_LOOPBACK ||
+	    flow->dst->lwtstate || flow->dst->header_len || flow->dst->trailer_len)
+		return 0;
+	/* without this mark a device might take it for a tunnel that it can cut */
+	if (!SKB_GSO_SCTP && dev->dev.parent)
+		return 0;
+	return max > headers ? max - headers - 1 : 0;
+}
+
+/* Whether a packet of @len bytes may join the skb that is open. */
+static bool burst_joins(const struct rxe_burst *burst, u32 len)
+{
+	return len <= burst->size && burst->count < burst->max &&
+	       burst->count * burst->size + len <= burst->room &&
+	       skb_shinfo(burst->open)->nr_frags < MAX_SKB_FRAGS;
+}
+
+/* The bytes of the only packet, which are linear, become the first fragment. */
+static void burst_unfold(struct rxe_burst *burst)
+{
+	struct sk_buff *skb = burst->open;
+	u32 offset = skb->data + burst->flow->hdr_len - (u8 *)page_address(burst->page);
+
+	get_page(burst->page);
+	skb_fill_page_desc(skb, 0, burst->page, offset, burst->size);
+	skb->tail -= burst->size;
+	skb->data_len = burst->size;
+}
+
+/* Takes over the packet's reference to its page. */
+static void burst_append(struct rxe_burst *burst, const struct rxe_txpkt *pkt, u32 len)
+{
+	struct sk_buff *skb = burst->open;
+	int frags;
+
+	if (burst->count == 1)
+		burst_unfold(burst);
+	frags = skb_shinfo(skb)->nr_frags;
+	if (skb_can_coalesce(skb, frags, pkt->page, pkt->offset)) {
+		skb_frag_size_add(&skb_shinfo(skb)->frags[frags - 1], len);
+		put_page(pkt->page);
+	} else {
+		skb_fill_page_desc(skb, frags, pkt->page, pkt->offset, len);
+	}
+	skb->len += len;
+	skb->data_len += len;
+	skb->truesize += len;
+}
+
+/* An skb with several packets: what the stack and segment.c need to know. */
+static void burst_mark(struct rxe_burst *burst, bool summed)
+{
+	struct skb_shared_info *info = skb_shinfo(burst->open);
+	struct sk_buff *skb = burst->open;
+	u32 inner = burst->flow->hdr_len;
+
+	headers_finish(burst->flow, skb->data, skb->len - inner, burst->ident);
+	info->gso_size = burst->size;
+	info->gso_segs = burst->count;
+	info->gso_type = SKB_GSO_UDP_TUNNEL | SKB_GSO_SCTP;
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	skb->encapsulation = 1;
+	skb_set_inner_ipproto(skb, summed ? RXE_BURST_READY : RXE_BURST_SUM);
+	skb_set_inner_mac_header(skb, inner);
+	skb_set_inner_network_header(skb, inner);
+	skb_set_inner_transport_header(skb, inner);
+}
+
+/* No more packets for the open skb. */
+static void burst_seal(struct rxe_burst *burst)
+{
+	struct sk_buff *skb = burst->open;
+	u8 *bth;
+
+	if (!skb)
+		return;
+	if (burst->count > 1) {
+		burst_mark(burst, burst->icrc != RXE_ICRC_LAZY);
+	} else if (burst->icrc == RXE_ICRC_LAZY) {
+		bth = skb->data + burst->flow->hdr_len;
+		packet_sum(burst->flow, bth, burst->size, burst->ident);
+	}
+	__skb_queue_tail(&burst->skbs, skb);
+	burst->open = NULL;
+}
+
+static int burst_new_skb(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 len)
+{
+	struct rxe_flow *flow = burst->flow;
+	struct sk_buff *skb;
+
+	skb = rxe_txmem_skb(burst->headroom + flow->hdr_len + len, &pkt->page);
+	if (unlikely(!skb))
+		return -ENOMEM;
+	skb_reserve(skb, burst->headroom);
+	skb_reset_network_header(skb);
+	memcpy(skb_put(skb, flow->hdr_len), flow->hdr, flow->hdr_len);
+	skb_set_transport_header(skb, flow->hdr_len - sizeof(struct udphdr));
+	headers_finish(flow, skb->data, len, flow->ident);
+	pkt->skb = skb;
+	pkt->hdr = skb_put(skb, len);
+	return 0;
+}
+
+/* --- bursts ----------------------------------------------------------------- */
+
+/**
+ * rxe_burst_begin - start an empty burst
+ * @burst: to be filled
+ * @flow: where to
+ *
+ * Context: the flow's task, bottom halves off.
+ */
+void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
+{
+	const struct net_device *dev;
+
+	burst->flow = flow;
+	__skb_queue_head_init(&burst->skbs);
+	burst->open = NULL;
+	burst->packets = 0;
+	burst->icrc = READ_ONCE(icrc_mode);
+	burst->no_route = !rxe_flow_route(flow);
+	burst->headroom = LL_MAX_HEADER;
+	burst->room = 0;
+	burst->max = 1;
+	if (unlikely(burst->no_route))
+		return;
+	rcu_read_lock();	/* the device of a route may go */
+	dev = READ_ONCE(flow->dst->dev);
+	burst->headroom = LL_RESERVED_SPACE(dev);
+	burst->room = burst_room(flow, dev);
+	burst->max = min_t(u32, READ_ONCE(dev->gso_max_segs), BURST_PACKETS);
+	rcu_read_unlock();
+	WRITE_ONCE(flow->light, burst->room && burst->icrc != RXE_ICRC_ALWAYS);
+}
+
+/**
+ * rxe_burst_add - begin the next packet of a burst
+ * @burst: the burst
+ * @pkt: filled: where headers and payload go
+ * @hdr_len: bytes of BTH and extended headers
+ * @payload_len: bytes of payload, without pad
+ *
+ * The caller writes @pkt->hdr and @pkt->payload and calls rxe_burst_close(), or
+ * rxe_burst_drop() if it cannot.
+ *
+ * Context: the flow's task, bottom halves off.
+ * Return: 0 or -ENOMEM.
+ */
+int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
+		  u32 payload_len)
+{
+	u32 len = hdr_len + payload_len + wire_pad(payload_len) + ICRC_LEN;
+
+	if (burst->open && !burst_joins(burst, len))
+		burst_seal(burst);
+	pkt->skb = NULL;
+	if (burst->open)
+		pkt->hdr = rxe_txmem_bytes(len, &pkt->page, &pkt->offset);
+	if (!burst->open || unlikely(!pkt->hdr)) {
+		burst_seal(burst);
+		if (unlikely(burst_new_skb(burst, pkt, len)))
+			return -ENOMEM;
+	}
+	pkt->payload = pkt->hdr + hdr_len;
+	pkt->hdr_len = hdr_len;
+	pkt->payload_len = payload_len;
+	return 0;
+}
+
+/**
+ * rxe_burst_close - the packet under construction is complete
+ * @burst: the burst
+ * @pkt: the packet; its headers and payload stand in place
+ *
+ * Context: the flow's task, bottom halves off.
+ */
+void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
+{
+	u32 pad = wire_pad(pkt->payload_len);
+	u32 len = pkt->hdr_len + pkt->payload_len + pad + ICRC_LEN;
+	struct rxe_flow *flow = burst->flow;
+
+	/* pad, and an ICRC that nobody may make: not what stood there before */
+	memset(pkt->payload + pkt->payload_len, 0, pad + ICRC_LEN);
+	if (burst->icrc == RXE_ICRC_ALWAYS)
+		packet_sum(flow, pkt->hdr, len, flow->ident);
+	if (pkt->skb) {
+		burst->open = pkt->skb;
+		burst->page = pkt->page;
+		burst->size = len;
+		burst->count = 1;
+		burst->ident = flow->ident;
+		pkt->skb = NULL;
+	} else {
+		burst_append(burst, pkt, len);
+		burst->count++;
+	}
+	flow->ident++;
+	burst->packets++;
+	/* nothing may follow a shorter one, nor what is not in recycled memory */
+	if (len < burst->size || !burst->page)
+		burst_seal(burst);
+}
+
+/**
+ * rxe_burst_drop - the packet under construction cannot be completed
+ * @burst: the burst; earlier packets stay
+ * @pkt: the packet, freed
+ *
+ * Context: the flow's task, bottom halves off.
+ */
+void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt)
+{
+	if (pkt->skb)
+		kfree_skb(pkt->skb);
+	else
+		put_page(pkt->page);
+	pkt->skb = NULL;
+}
+
+/**
+ * rxe_burst_send - hand a burst to the stack
+ * @burst: the burst, empty afterwards
+ *
+ * Packets that the stack refuses, or for which there is no route, are counted
+ * and are otherwise like packets lost on the wire.
+ *
+ * Context: the flow's task, bottom halves off.
+ */
+void rxe_burst_send(struct rxe_burst *burst)
+{
+	struct rxe_flow *flow = burst->flow;
+	struct rxe_net *rnet = flow->dev->net;
+	struct sk_buff *skb;
+	u64 bytes = 0;
+	u32 dropped = 0;
+	u32 packets;
+	int err;
+
+	if (!burst->packets)
+		return;
+	burst_seal(burst);
+	if (unlikely(burst->no_route)) {
+		rxe_count_add(flow->dev, RXE_CNT_TX_DROPPED, burst->packets);
+		__skb_queue_purge(&burst->skbs);
+		burst->packets = 0;
+		return;
+	}
+	rcu_read_lock();
+	while ((skb = __skb_dequeue(&burst->skbs))) {
+		packets = max_t(u32, skb_shinfo(skb)->gso_segs, 1);
+		/* headers of each packet, as they would be on the wire */
+		bytes += skb->len + (packets - 1) * flow->hdr_len;
+		rxe_inflight_charge(flow, skb);
+		/* who cuts a burst early, as a queue to user space, asks the device */
+		skb->dev = flow->dst->dev;
+		skb_dst_set_noref(skb, flow->dst);
+		if (flow->family == AF_INET)
+			err = ip_local_out(rnet->net, rnet->sock4->sk, skb);
+		else
+			err = ip6_local_out(rnet->net, rnet->sock6->sk, skb);
+		if (unlikely(net_xmit_eval(err)))
+			dropped += packets;
+	}
+	rcu_read_unlock();
+	rxe_count_add(flow->dev, RXE_CNT_TX_PACKETS, burst->packets);
+	rxe_count_add(flow->dev, RXE_CNT_TX_BYTES, bytes);
+	if (unlikely(dropped))
+		rxe_count_add(flow->dev, RXE_CNT_TX_DROPPED, dropped);
+	burst->packets = 0;
+}

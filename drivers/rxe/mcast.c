@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Multicast: which queue pairs want the datagrams of which group.
+ *
+ * A group is an IP address, IPv6 or IPv4 as a GID writes it.  Its first queue pair
+ * on a device makes the netdev join it, so that switches which listen to IGMP and
+ * MLD send it here; the last one makes it leave.  A datagram goes to all of them,
+ * also one of our own, which the IP stack loops back.
+ */
+#include <linux/hashtable.h>
+#include <linux/igmp.h>
+#include <linux/inetdevice.h>
+#include <linux/jhash.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+
+#include "rxe.h"
+
+/* A queue pair in a group */
+struct mcast_member {
+	struct hlist_node	node;
+	struct rxe_qp		*qp;
+	union ib_gid		gid;
+	struct rcu_head		rcu;
+};
+
+static DEFINE_HASHTABLE(mcast_table, 8);	/* readers under RCU */
+static DEFINE_MUTEX(mcast_mutex);		/* changes of the table */
+
+static u32 mcast_hash(const union ib_gid *gid)
+{
+	return jhash(gid->raw, sizeof(gid->raw), 0);
+}
+
+/* Members of a group on a device, and @found: that of a queue pair. */
+static u32 mcast_count(const struct rxe_dev *dev, const struct rxe_qp *qp,
+		       const union ib_gid *gid, struct mcast_member **found)
+{
+	struct mcast_member *member;
+	u32 count = 0;
+
+	*found = NULL;
+	hash_for_each_possible(mcast_table, member, node, mcast_hash(gid)) {
+		if (member->qp->dev != dev || memcmp(&member->gid, gid, sizeof(*gid)))
+			continue;
+		count++;
+		if (member->qp == qp)
+			*found = member;
+	}
+	return count;
+}
+
+/* The netdev may be about to go; then nothing is joined and nothing to be left. */
+static int mcast_join(const struct rxe_dev *dev, const union ib_gid *gid)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)gid;
+	struct in_device *in_dev;
+	int err = 0;
+
+	rtnl_lock();
+	if (ipv6_addr_v4mapped(addr)) {
+		in_dev = __in_dev_get_rtnl(dev->ndev);
+		if (in_dev)
+			ip_mc_inc_group(in_dev, addr->s6_addr32[3]);
+		else
+			err = -ENODEV;
+	} else {
+		err = ipv6_dev_mc_inc(dev->ndev, addr);
+	}
+	rtnl_unlock();
+	return err;
+}
+
+static void mcast_leave(const struct rxe_dev *dev, const union ib_gid *gid)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)gid;
+	struct in_device *in_dev;
+
+	rtnl_lock();
+	if (ipv6_addr_v4mapped(addr)) {
+		in_dev = __in_dev_get_rtnl(dev->ndev);
+		if (in_dev)
+			ip_mc_dec_group(in_dev, addr->s6_addr32[3]);
+	} else {
+		ipv6_dev_mc_dec(dev->ndev, addr);
+	}
+	rtnl_unlock();
+}
+
+/* Whether the GID is a group of IPv4 or IPv6 */
+static bool mcast_is_group(const union ib_gid *gid)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)gid;
+
+	if (ipv6_addr_v4mapped(addr))
+		return ipv4_is_multicast(addr->s6_addr32[3]);
+	return ipv6_addr_is_multicast(addr);
+}
+
+static int mcast_add(struct rxe_qp *qp, const union ib_gid *gid)
+{
+	struct rxe_dev *dev = qp->dev;
+	struct mcast_member *member, *old;
+	u32 count = mcast_count(dev, qp, gid, &old);
+	int err;
+
+	if (old)
+		return 0;
+	if (count >= RXE_MAX_MCAST_QP)
+		return -ENOMEM;
+	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
+	if (!member)
+		return -ENOMEM;
+	if (!count) {
+		err = mcast_join(dev, gid);
+		if (err) {
+			kfree(member);
+			return err;
+		}
+	}
+	member->qp = qp;
+	member->gid = *gid;
+	hash_add_rcu(mcast_table, &member->node, mcast_hash(gid));
+	qp->mcast_groups++;
+	return 0;
+}
+
+static void mcast_del(struct mcast_member *member)
+{
+	struct rxe_dev *dev = member->qp->dev;
+	struct mcast_member *none;
+
+	hash_del_rcu(&member->node);
+	member->qp->mcast_groups--;
+	if (!mcast_count(dev, NULL, &member->gid, &none))
+		mcast_leave(dev, &member->gid);
+	atomic_dec(&dev->num_mcast);
+	kfree_rcu(member, rcu);
+}
+
+/**
+ * rxe_mcast_attach - the attach_mcast verb (11.3.1)
+ * @ibqp: UD, which the core has checked
+ * @gid: group
+ * @lid: unused
+ *
+ * Context: process, may sleep, takes RTNL.
+ * Return: 0, also if it is attached already; -EINVAL for an address that is no
+ * group, -ENOMEM, or why the netdev cannot join.
+ */
+int rxe_mcast_attach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+	struct rxe_dev *dev = qp->dev;
+	u32 before;
+	int err;
+
+	if (!mcast_is_group(gid))
+		return -EINVAL;
+	if (!atomic_add_unless(&dev->num_mcast, 1, RXE_MAX_MCAST))
+		return -ENOMEM;
+	mutex_lock(&mcast_mutex);
+	before = qp->mcast_groups;
+	err = mcast_add(qp, gid);
+	if (qp->mcast_groups == before)
+		atomic_dec(&dev->num_mcast);
+	mutex_unlock(&mcast_mutex);
+	return err;
+}
+
+/**
+ * rxe_mcast_detach - the detach_mcast verb (11.3.2)
+ * @ibqp: UD
+ * @gid: group
+ * @lid: unused
+ *
+ * Context: process, may sleep, takes RTNL.
+ * Return: 0, or -EINVAL if it was not attached.
+ */
+int rxe_mcast_detach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+	struct mcast_member *member;
+
+	mutex_lock(&mcast_mutex);
+	mcast_count(qp->dev, qp, gid, &member);
+	if (member)
+		mcast_del(member);
+	mutex_unlock(&mcast_mutex);
+	return member ? 0 : -EINVAL;
+}
+
+/**
+ * rxe_mcast_forget - a queue pair goes, and leaves all its groups
+ * @qp: the QP; a datagram that has found it already is not waited for, its
+ *	reference is
+ *
+ * Context: process, may sleep.
+ */
+void rxe_mcast_forget(struct rxe_qp *qp)
+{
+	struct mcast_member *member;
+	struct hlist_node *next;
+	int bucket;
+
+	if (!READ_ONCE(qp->mcast_groups))
+		return;
+	mutex_lock(&mcast_mutex);
+	hash_for_each_safe(mcast_table, bucket, next, member, node)
+		if (member->qp == qp)
+			mcast_del(member);
+	mutex_unlock(&mcast_mutex);
+	/* who still reads a member reads its queue pair, too */
+	synchronize_rcu();
+}
+
+/**
+ * rxe_mcast_deliver - give a datagram to all queue pairs of its group
+ * @net: namespace that has received it
+ * @skb: the datagram; not consumed
+ * @deliver: takes a copy
+ *
+ * Context: softirq, RCU read side.
+ */
+void rxe_mcast_deliver(const struct net *net, struct sk_buff *skb,
+		       void (*deliver)(struct rxe_qp *qp, struct sk_buff *skb))
+{
+	struct mcast_member *member;
+	struct sk_buff *copy;
+	union ib_gid gid;
+	struct rxe_id *id;
+
+	rxe_datagram_daddr(skb, &gid);
+	hash_for_each_possible_rcu(mcast_table, member, node, mcast_hash(&gid)) {
+		const struct rxe_dev *dev = member->qp->dev;
+
+		if (memcmp(&member->gid, &gid, sizeof(gid)) || dev->ndev != skb->dev ||
+		    !net_eq(dev->netns, net))
+			continue;
+		id = rxe_id_get(&rxe_qp_ids, member->qp->id->number);
+		if (!id)
+			continue;
+		copy = skb_clone(skb, GFP_ATOMIC);
+		if (copy)
+			deliver(id->object, copy);
+		rxe_id_put(id);
+	}
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets that have come too early: kept until the hole before them is filled.
+ *
+ * A slot for each PSN up to RXE_HOLD_MAX ahead.  It holds a reference to the skb
+ * and the place of the packet in it, so that a burst is kept once, whatever part
+ * of it is early.  Bounded in packets and bytes: what does not fit is dropped,
+ * and has to be sent again.
+ */
+#include <linux/slab.h>
+
+#include "rxe.h"
+
+struct rxe_held {
+	struct rxe_rx_iter	at;
+	u32			psn;
+	u32			bytes;
+};
+
+static struct rxe_held *held_slot(const struct rxe_reorder *ro, u32 psn)
+{
+	return &ro->slots[psn % RXE_HOLD_MAX];
+}
+
+static void held_clear(struct rxe_reorder *ro, struct rxe_held *held)
+{
+	held->at.skb = NULL;
+	ro->bytes -= held->bytes;
+	ro->count--;
+}
+
+/* Memory that keeping the packet costs: that of its skb, if it is the first. */
+static u32 held_cost(const struct rxe_reorder *ro, u32 psn, const struct sk_buff *skb)
+{
+	return held_slot(ro, psn_add(psn, PSN_MASK))->at.skb == skb ? 0 : skb->truesize;
+}
+
+/**
+ * rxe_reorder_add - keep a packet that is too early
+ * @ro: of one side of a QP
+ * @first: PSN of the first missing packet
+ * @psn: of the packet
+ * @at: the walk through its skb, as it was before the packet
+ *
+ * Context: the task of that side.
+ */
+void rxe_reorder_add(struct rxe_reorder *ro, u32 first, u32 psn,
+		     const struct rxe_rx_iter *at)
+{
+	struct rxe_held *held;
+	u32 cost;
+
+	if (ro->last != at->skb)
+		ro->later++;
+	ro->last = at->skb;
+	if (psn_diff(psn, first) <= 0 || psn_diff(psn, first) >= RXE_HOLD_MAX)
+		return;
+	if (!ro->slots)
+		ro->slots = kcalloc(RXE_HOLD_MAX, sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
+	if (!ro->slots)
+		return;
+	held = held_slot(ro, psn);
+	cost = held_cost(ro, psn, at->skb);
+	if (held->at.skb || ro->bytes + cost > RXE_HOLD_BYTES)
+		return;
+	held->at = *at;
+	held->psn = psn;
+	held->bytes = cost;
+	ro->bytes += cost;
+	ro->count++;
+	/* it has arrived; a sender on this host may go on */
+	skb_orphan(at->skb);
+	skb_get(at->skb);
+}
+
+/**
+ * rxe_reorder_take - the packet with a PSN, if it is here
+ * @ro: of one side of a QP
+ * @psn: expected now
+ * @at: set to the packet; the caller gets the reference to its skb
+ *
+ * Context: the task of that side.
+ * Return: false if it is not here.
+ */
+bool rxe_reorder_take(struct rxe_reorder *ro, u32 psn, struct rxe_rx_iter *at)
+{
+	struct rxe_held *held;
+
+	if (likely(!ro->count))
+		return false;
+	held = held_slot(ro, psn);
+	if (!held->at.skb || held->psn != psn)
+		return false;
+	*at = held->at;
+	held_clear(ro, held);
+	return true;
+}
+
+/**
+ * rxe_reorder_advance - all packets before a PSN have been dealt with
+ * @ro: of one side of a QP
+ * @from: was expected before
+ * @to: is expected now
+ *
+ * Packets in between are let go; of the next hole, what is left is later.
+ *
+ * Context: the task of that side.
+ */
+void rxe_reorder_advance(struct rxe_reorder *ro, u32 from, u32 to)
+{
+	u32 n = min_t(u32, psn_diff(to, from), RXE_HOLD_MAX);
+
+	for (; n && ro->count; n--) {
+		struct rxe_held *held = held_slot(ro, from);
+
+		if (held->at.skb && psn_before(held->psn, to)) {
+			consume_skb(held->at.skb);
+			held_clear(ro, held);
+		}
+		from = psn_add(from, 1);
+	}
+	ro->later = ro->count;
+	ro->last = NULL;
+}
+
+/**
+ * rxe_reorder_gap - how many packets are missing from a PSN on
+ * @ro: of one side of a QP
+ * @psn: the first missing one
+ * @most: an upper bound, at least 1
+ *
+ * Context: the task of that side.
+ * Return: packets before the next one that is here, at most @most.
+ */
+u32 rxe_reorder_gap(const struct rxe_reorder *ro, u32 psn, u32 most)
+{
+	u32 n;
+
+	if (!ro->count)
+		return most;
+	for (n = 1; n < most; n++) {
+		const struct rxe_held *held = held_slot(ro, psn_add(psn, n));
+
+		if (held->at.skb && held->psn == psn_add(psn, n))
+			break;
+	}
+	return n;
+}
+
+/**
+ * rxe_reorder_purge - let go of all packets
+ * @ro: of one side of a QP
+ *
+ * Context: the task of that side, or nobody runs it.
+ */
+void rxe_reorder_purge(struct rxe_reorder *ro)
+{
+	u32 i;
+
+	for (i = 0; ro->count && i < RXE_HOLD_MAX; i++) {
+		if (!ro->slots[i].at.skb)
+			continue;
+		kfree_skb(ro->slots[i].at.skb);
+		held_clear(ro, &ro->slots[i]);
+	}
+	ro->later = 0;
+	ro->last = NULL;
+}
+
+/**
+ * rxe_reorder_exit - let go of all packets and of the memory
+ * @ro: of one side of a QP
+ *
+ * Context: nobody runs the task of that side.
+ */
+void rxe_reorder_exit(struct rxe_reorder *ro)
+{
+	rxe_reorder_purge(ro);
+	kfree(ro->slots);
+	ro->slots = NULL;
+}

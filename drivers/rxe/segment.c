@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Cutting: a burst in one skb -> packets.
+ *
+ * The stack calls this where a burst (burst.c) cannot go on whole: before a
+ * device without tunnel offloads, a qdisc that wants packets, IPsec, a fragment.
+ * Each packet gets the headers of the burst, and IP and UDP correct their lengths
+ * and the identification afterwards.  The ICRC covers those fields, so it is made
+ * here from what they will be.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+#include <net/protocol.h>
+
+#include "net.h"
+
+/* Makes the ICRC of the @index-th packet; its headers stand before its data. */
+static int segment_sum(struct sk_buff *seg, bool ipv4, u32 index)
+{
+	u32 ip_len = ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	u32 hdr_len = ip_len + sizeof(struct udphdr);
+	u8 hdr[sizeof(struct ipv6hdr) + sizeof(struct udphdr)];
+	struct udphdr *udp = (struct udphdr *)(hdr + ip_len);
+	u32 summed = seg->len - ICRC_LEN;
+	u8 bth[BTH_LEN];
+	u8 icrc[ICRC_LEN];
+	u32 crc;
+
+	if (skb_headroom(seg) < hdr_len || skb_copy_bits(seg, 0, bth, BTH_LEN))
+		return -EINVAL;
+	memcpy(hdr, seg->data - hdr_len, hdr_len);
+	udp->len = htons(sizeof(*udp) + seg->len);
+	if (ipv4) {
+		struct iphdr *ip = (struct iphdr *)hdr;
+
+		ip->tot_len = htons(hdr_len + seg->len);
+		ip->id = htons(ntohs(ip->id) + index);
+	} else {
+		((struct ipv6hdr *)hdr)->payload_len = udp->len;
+	}
+	crc = rxe_icrc_sum(hdr, ipv4, bth, NULL, 0);
+	crc = rxe_mem_sum_skb(seg, BTH_LEN, summed - BTH_LEN, crc);
+	icrc_write(icrc, crc);
+	return skb_store_bits(seg, summed, icrc, ICRC_LEN);
+}
+
+static struct sk_buff *segment(struct sk_buff *skb, netdev_features_t features,
+			       bool ipv4, bool sum)
+{
+	netdev_features_t can = skb->dev->features & (NETIF_F_SG | NETIF_F_HIGHDMA);
+	struct sk_buff *segs, *seg;
+	u32 index = 0;
+
+	if (skb_shinfo(skb)->gso_size < BTH_LEN + ICRC_LEN)
+		return ERR_PTR(-EINVAL);
+	/* who else has these pages may give them other headers: sum copies */
+	if (sum && (skb_cloned(skb) || !rxe_inflight_charged(skb))) {
+		can &= ~NETIF_F_SG;
+		features &= ~NETIF_F_SG;
+	}
+	/* nobody makes a checksum: UDP's is zero */
+	segs = skb_segment(skb, (features & ~NETIF_F_GSO_MASK) | can | NETIF_F_HW_CSUM);
+	if (IS_ERR_OR_NULL(segs))
+		return segs;
+	for (seg = segs; seg; seg = seg->next) {
+		seg->ip_summed = CHECKSUM_NONE;
+		if (sum && segment_sum(seg, ipv4, index++)) {
+			kfree_skb_list(segs);
+			return ERR_PTR(-EINVAL);
+		}
+	}
+	rxe_inflight_share(skb, segs);
+	return segs;
+}
+
+static struct sk_buff *segment_sum_ipv4(struct sk_buff *skb, netdev_features_t features)
+{
+	return segment(skb, features, true, true);
+}
+
+static struct sk_buff *segment_sum_ipv6(struct sk_buff *skb, netdev_features_t features)
+{
+	return segment(skb, features, false, true);
+}
+
+static struct sk_buff *segment_ready(struct sk_buff *skb, netdev_features_t features)
+{
+	return segment(skb, features, true, false);
+}
+
+static const struct net_offload offload_sum_ipv4 = {
+	.callbacks = { .gso_segment = segment_sum_ipv4 },
+};
+
+static const struct net_offload offload_sum_ipv6 = {
+	.callbacks = { .gso_segment = segment_sum_ipv6 },
+};
+
+static const struct net_offload offload_ready = {
+	.callbacks = { .gso_segment = segment_ready },
+};
+
+static const struct {
+	const struct net_offload	*offload;
+	u8				protocol;
+	bool				ipv4;
+} segmenters[] = {
+	{ &offload_sum_ipv4,	RXE_BURST_SUM,		true },
+	{ &offload_ready,	RXE_BURST_READY,	true },
+	{ &offload_sum_ipv6,	RXE_BURST_SUM,		false },
+	{ &offload_ready,	RXE_BURST_READY,	false },
+};
+
+static void segment_remove(int count)
+{
+	while (count--) {
+		if (segmenters[count].ipv4)
+			inet_del_offload(segmenters[count].offload, segmenters[count].protocol);
+		else
+			inet6_del_offload(segmenters[count].offload, segmenters[count].protocol);
+	}
+}
+
+/**
+ * rxe_segment_init - take part in segmentation
+ *
+ * Context: module init.
+ * Return: 0, or -EBUSY if somebody else owns one of the protocol numbers.
+ */
+int rxe_segment_init(void)
+{
+	int err;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(segmenters); i++) {
+		if (segmenters[i].ipv4)
+			err = inet_add_offload(segmenters[i].offload, segmenters[i].protocol);
+		else
+			err = inet6_add_offload(segmenters[i].offload, segmenters[i].protocol);
+		if (err) {
+			pr_err("rxe: protocol number %u is in use\n", segmenters[i].protocol);
+			segment_remove(i);
+			return -EBUSY;
+		}
+	}
+	return 0;
+}
+
+/**
+ * rxe_segment_exit - the opposite
+ *
+ * A copy of a burst that still waits somewhere cannot be cut then, and is lost.
+ *
+ * Context: module exit; all charged skbs are gone.
+ */
+void rxe_segment_exit(void)
+{
+	segment_remove(ARRAY_SIZE(segmenters));
+}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# bursts.sh - packets that share an skb: whole through a veth pair and what lies
+# on the way, cut where it must be cut, with and without ICRC.
+#
+# A device counts an skb as one packet, the driver counts packets.
+
+ICRC=/sys/module/rdma_rxe/parameters/icrc
+VERIFY=/sys/module/rdma_rxe/parameters/verify
+
+check setup setup || return
+
+skbs() { n2 cat /sys/class/net/veth1/statistics/tx_packets; }
+
+# skbs_per_100 COMMAND...: of the packets that rxe1 sends meanwhile
+skbs_per_100() {
+	local skbs0 packets0 skbs packets
+
+	skbs0=$(skbs) packets0=$(counter rxe1 sent_pkts)
+	"$@" || return
+	skbs=$(($(skbs) - skbs0)) packets=$(($(counter rxe1 sent_pkts) - packets0))
+	echo "$packets packets in $skbs skbs"
+	[ $packets -ge 1000 ] || bad "the driver counts only $packets packets" || return
+	SHARE=$((skbs * 100 / packets))
+}
+
+no_bad_sums() {
+	local dev
+
+	for dev in rxe0 rxe1; do
+		[ "$(counter $dev icrc_errors)" = 0 ] ||
+			bad "$dev: $(counter $dev icrc_errors) packets with a wrong ICRC"
+	done
+}
+
+# burst MODE LEAST MOST PROGRAM...: skbs per 100 packets
+burst() {
+	local mode=$1 least=$2 most=$3
+
+	shift 3
+	veth_bursts "$mode" && skbs_per_100 "$@" && no_bad_sums || return
+	[ "$SHARE" -ge "$least" ] && [ "$SHARE" -le "$most" ] ||
+		bad "$SHARE skbs for 100 packets, not $least..$most"
+}
+
+# contents OPTIONS...: of messages, compared at both ends
+contents() { pingpong "$@" && no_bad_sums; }
+
+# sums_on_the_wire MODE: what crosses the pair is one packet a frame, each
+# with an ICRC
+sums_on_the_wire() {
+	local count
+
+	veth_bursts "$1" || return
+	n1 tcpdump -i veth0 -c 300 -s 0 -B 32768 -w "/tmp/$1.pcap" udp port 4791 2>/tmp/tcpdump.log &
+	eventually grep -q 'listening on' /tmp/tcpdump.log || bad "tcpdump does not start" || return
+	pingpong -m 1024 -s 10001 -n 60 || return
+	wait $!
+	count=$(tcpdump -r "/tmp/$1.pcap" 2>/dev/null | wc -l)
+	[ "$count" -eq 300 ] || bad "$count packets captured" || return
+	count=$(tcpdump -r "/tmp/$1.pcap" 'greater 1200' 2>/dev/null | wc -l)
+	[ "$count" -eq 0 ] || bad "$count packets are longer than the path MTU allows" || return
+	# the receiver has checked each sum: none was missing
+	no_bad_sums
+}
+
+icrc() {
+	echo "$1" >$ICRC || bad "icrc=$1 is refused" || return
+	[ "$(cat $ICRC)" = "$1" ] || bad "icrc is $(cat $ICRC), not $1"
+}
+
+icrc_mode() {
+	local status=0
+
+	# who sends none must not look for any
+	[ "$1" != off ] || echo N >$VERIFY
+	icrc "$1" && burst whole 1 40 perftest ib_write_bw -m 4096 -s 65536 -n 200 &&
+		contents -m 1024 -s 100001 -n 20 || status=1
+	icrc lazy && echo Y >$VERIFY || status=1
+	return $status
+}
+
+icrc_refused() {
+	! (echo sometimes >$ICRC) 2>/dev/null || bad "icrc takes any word" || return
+	[ "$(cat $ICRC)" = lazy ] || bad "icrc is $(cat $ICRC) now"
+}
+
+check whole-4096 burst whole 1 40 perftest ib_write_bw -m 4096 -s 1048576 -n 40
+check whole-1024 burst whole 1 20 perftest ib_write_bw -m 1024 -s 1048576 -n 10
+check whole-256 burst whole 1 20 perftest ib_send_bw -m 256 -s 1048576 -n 5
+GID_KIND=v6 check whole-ipv6 burst whole 1 40 perftest ib_write_bw -m 4096 -s 1048576 -n 40
+check whole-odd contents -m 1024 -s 1000001 -n 10
+GID_KIND=v6 check whole-odd-ipv6 contents -m 1024 -s 1000001 -n 10
+check cut burst cut 90 110 perftest ib_write_bw -m 4096 -s 1048576 -n 40
+GID_KIND=v6 check cut-ipv6 burst cut 90 110 perftest ib_write_bw -m 1024 -s 1048576 -n 10
+check cut-odd contents -m 1024 -s 1000001 -n 10
+GID_KIND=v6 check cut-odd-ipv6 contents -m 1024 -s 1000001 -n 10
+check cut-on-the-wire sums_on_the_wire cut
+check single burst single 90 110 perftest ib_write_bw -m 4096 -s 1048576 -n 40
+check single-on-the-wire sums_on_the_wire single
+veth_bursts whole
+check icrc-always icrc_mode always
+check icrc-off icrc_mode off
+check icrc-refused icrc_refused
+check no-leaks no_leaks
+check clean cleanup_all

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# loss.sh - a wire that loses, repeats, reorders, delays and damages packets, in
+# both directions: every transfer completes, contents are compared (pingpong), and
+# not much more is sent than has to be.
+
+# wire WORDS...: netem on both ends of the pair, or nothing
+wire() {
+	n1 tc qdisc del dev veth0 root 2>/dev/null
+	n2 tc qdisc del dev veth1 root 2>/dev/null
+	[ $# -eq 0 ] && return
+	n1 tc qdisc add dev veth0 root netem limit 10000 "$@" &&
+		n2 tc qdisc add dev veth1 root netem limit 10000 "$@" ||
+		bad "tc does not take: netem $*"
+}
+
+# compared OPTIONS...: pingpong. Each of its ends leaves as soon as it has everything;
+# if its very last ACK is lost then, the other one is left alone, and says so.
+compared() {
+	pingpong "$@" && return
+	grep -aqE 'invalid data|memcmp' "$CASE_LOG.client" "$CASE_LOG.server" && return 1
+	one_left client server || one_left server client || return
+	: >"$REASON"
+}
+
+# one_left DONE LEFT: has one end all its iterations, and was the other left alone?
+one_left() {
+	grep -q 'iters in' "$CASE_LOG.$1" &&
+		grep -q 'transport retry counter exceeded' "$CASE_LOG.$2"
+}
+
+# bad_wire WORDS...: SEND with contents compared, WRITE, READ and atomics
+bad_wire() {
+	local status=0
+
+	wire "$@" || return
+	compared -m 1024 -s 65537 -n 30 && compared -m 4096 -s 100 -n 200 &&
+		perftest ib_write_bw -m 1024 -s 65536 -n 60 &&
+		perftest ib_read_bw -m 1024 -s 65536 -n 60 &&
+		perftest ib_atomic_bw -n 60 || status=1
+	wire
+	return $status
+}
+
+# economy LOSS PERCENT: 400 WRITEs take no more than PERCENT % of the packets needed
+economy() {
+	local needed=$((400 * 64)) sent
+
+	wire loss "$1%" || return
+	sent=$(counter rxe1 sent_pkts)
+	perftest ib_write_bw -m 1024 -s 65536 -n 400 || { wire; return 1; }
+	wire
+	sent=$(($(counter rxe1 sent_pkts) - sent))
+	echo "$sent packets sent, $needed needed"
+	[ $((sent * 100)) -le $((needed * $2)) ] ||
+		bad "$sent packets sent for $needed needed"
+}
+
+netem_there() { modprobe -q sch_netem && command -v tc >/dev/null; }
+
+export LIMIT=$((PATIENCE * 2))
+check setup setup || return
+if netem_there; then
+	check loss-0.1 bad_wire loss 0.1%
+	check loss-1 bad_wire loss 1%
+	check loss-5 bad_wire loss 5%
+	check loss-10 bad_wire loss 10%
+	check reorder bad_wire delay 1ms reorder 75%
+	check duplicate bad_wire duplicate 5%
+	check corrupt bad_wire corrupt 1%
+	check delay bad_wire delay 1ms 1ms
+	check mixture bad_wire delay 1ms 1ms loss 1% duplicate 2% corrupt 0.5%
+	check economy economy 1 120
+else
+	check netem skip "no sch_netem or no tc here"
+fi
+check no-leaks no_leaks
+check clean cleanup_all

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# mcast.sh - multicast: groups joined by rdma_cm (mckey), datagrams from one namespace
+# to the other, and whether the netdev is a member on the wire for just as long.
+
+# joined NS NETDEV GROUP: does the netdev listen to the group?
+joined() { ip netns exec "$1" ip maddr show dev "$2" | grep -qwi "$3"; }
+not_joined() { ! joined "$@"; }
+joined_or_ended() { joined "${@:2}" || ! kill -0 "$1" 2>/dev/null; }
+
+# mckey GROUP LOCAL REMOTE: the receiver in ns1, the sender in ns2
+mckey_pair() {
+	local group=$1 local=$2 remote=$3 receiver
+
+	n1 timeout -k 1 "$PATIENCE" mckey -m "$group" -b "$local" -C 10 >"$CASE_LOG.receiver" 2>&1 &
+	receiver=$!
+	eventually joined_or_ended "$receiver" ns1 veth0 "$group"
+	if grep -q 'joining.*error 524' "$CASE_LOG.receiver"; then
+		wait $receiver
+		skip "the rdma_cm of this kernel joins no IPv6 group over RoCE v2"
+		return
+	fi
+	if not_joined ns1 veth0 "$group"; then
+		bad "veth0 does not join $group: $(tail -n 1 "$CASE_LOG.receiver")"
+		kill $receiver
+		return 1
+	fi
+	sleep 1
+	n2 timeout -k 1 "$PATIENCE" mckey -m "$group" -b "$remote" -s -C 10 ||
+		bad "the sender fails: status $?"
+	wait $receiver || bad "the receiver fails: status $?: $(tail -n 1 "$CASE_LOG.receiver")" || return
+	cat "$CASE_LOG.receiver"
+	grep -q 'receiving data transfers' "$CASE_LOG.receiver" || bad "nothing received" || return
+	eventually not_joined ns1 veth0 "$group" || bad "veth0 stays in $group"
+}
+
+killed() {
+	n1 timeout -k 1 "$PATIENCE" mckey -m 239.1.1.3 -b 10.1.0.1 -C 10 >/dev/null 2>&1 &
+	local receiver=$!
+
+	eventually joined ns1 veth0 239.1.1.3 || bad "veth0 does not join" || return
+	pkill -9 -x mckey
+	wait $receiver
+	eventually not_joined ns1 veth0 239.1.1.3 || bad "a killed receiver leaves veth0 in the group" || return
+	no_leaks
+}
+
+modules() { modprobe -q rdma_ucm || { skip "this kernel has no rdma_ucm"; return; }; }
+
+check modules modules || return
+check setup setup || return
+check mckey-ipv4 mckey_pair 239.1.1.1 10.1.0.1 10.1.0.2
+check mckey-ipv6 mckey_pair ff0e::1:2 fd01::1 fd01::2
+check killed killed
+check no-leaks no_leaks
+check clean cleanup_all

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# nvme.sh - NVMe over RDMA, target and host in this kernel: fast registration, SEND
+# with invalidate, rdma_cm, and completion handlers that post. Both live in the
+# initial namespace, where they look for their devices:
+#
+#	+---------------------+              +---------------------+
+#	| rxe0 on veth0       |==== veth ====| rxe1 on veth1       |
+#	| 10.9.0.1 nvmet-rdma |              | 10.9.0.2 nvme-rdma  |
+#	+---------------------+              +---------------------+
+
+NVMET=/sys/kernel/config/nvmet
+MODULES=(nvmet-rdma nvme-rdma brd)
+
+topology() {
+	driver_load || return
+	ip link add veth0 mtu "$VETH_MTU" type veth peer name veth1 mtu "$VETH_MTU" &&
+		ip addr add 10.9.0.1/24 dev veth0 && ip addr add 10.9.0.2/24 dev veth1 &&
+		ip link set veth0 up && ip link set veth1 up || bad "no veth pair" || return
+	rdma link add rxe0 type rxe netdev veth0 && rdma link add rxe1 type rxe netdev veth1 ||
+		bad "rdma link add fails" || return
+	eventually port_is rxe0 ACTIVE && eventually port_is rxe1 ACTIVE || bad "ports are not active"
+}
+
+modules() {
+	local module
+
+	for module in "${MODULES[@]}"; do
+		modprobe -qn "$module" || { skip "this kernel has no $module"; return; }
+	done
+	modprobe brd rd_nr=1 rd_size=65536 && modprobe nvmet-rdma && modprobe nvme-rdma ||
+		bad "a module does not load" || return
+	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config ||
+		bad "no configfs"
+}
+
+export_ram() {
+	mkdir $NVMET/subsystems/ram && echo 1 >$NVMET/subsystems/ram/attr_allow_any_host &&
+		mkdir $NVMET/subsystems/ram/namespaces/1 &&
+		printf /dev/ram0 >$NVMET/subsystems/ram/namespaces/1/device_path &&
+		echo 1 >$NVMET/subsystems/ram/namespaces/1/enable || bad "no subsystem" || return
+	mkdir $NVMET/ports/1 && echo ipv4 >$NVMET/ports/1/addr_adrfam &&
+		echo rdma >$NVMET/ports/1/addr_trtype && echo 10.9.0.1 >$NVMET/ports/1/addr_traddr &&
+		echo 4420 >$NVMET/ports/1/addr_trsvcid &&
+		ln -s $NVMET/subsystems/ram $NVMET/ports/1/subsystems/ram || bad "no port"
+}
+
+# connect OPTIONS
+connect() {
+	printf 'transport=rdma,traddr=10.9.0.1,trsvcid=4420,nqn=ram,%s%s%s' \
+		'hostnqn=nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555,' \
+		'hostid=11111111-2222-3333-4444-555555555555,nr_io_queues=2' "$1" >/dev/nvme-fabrics ||
+		bad "connect: $(dmesg | tail -n 1)" || return
+	eventually test -b /dev/nvme0n1 || bad "no /dev/nvme0n1"
+}
+
+disconnect() {
+	echo 1 >/sys/class/nvme/nvme0/delete_controller || bad "cannot disconnect" || return
+	eventually test ! -e /sys/class/nvme/nvme0 || bad "the controller stays"
+}
+
+# Random bytes written through the device are those on the RAM disk, and come back.
+verify() {
+	local size count=$1
+
+	shift
+	for size in "$@"; do
+		dd if=/dev/urandom of=/tmp/nvme.data bs="$size" count="$count" status=none &&
+			timeout "$PATIENCE" dd if=/tmp/nvme.data of=/dev/nvme0n1 bs="$size" oflag=direct status=none ||
+			bad "writing in pieces of $size: status $?" || return
+		blockdev --flushbufs /dev/ram0
+		cmp -n $((count * size)) /tmp/nvme.data /dev/ram0 ||
+			bad "other bytes on the disk, in pieces of $size" || return
+		timeout "$PATIENCE" dd if=/dev/nvme0n1 of=/tmp/nvme.back bs="$size" count="$count" iflag=direct status=none ||
+			bad "reading in pieces of $size: status $?" || return
+		cmp /tmp/nvme.data /tmp/nvme.back || bad "other bytes come back, in pieces of $size" || return
+	done
+}
+
+# Two writers at once, then the controller goes in the middle of it.
+load_ends() { ! kill -0 "$1" 2>/dev/null; }
+disconnect_under_load() {
+	dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=100000 oflag=direct status=none 2>/dev/null &
+	local one=$!
+	dd if=/dev/nvme0n1 of=/dev/null bs=4k count=100000 iflag=direct status=none 2>/dev/null &
+	local two=$!
+
+	sleep 2
+	disconnect || return
+	eventually load_ends $one && eventually load_ends $two || bad "dd hangs after the disconnect" || return
+	wait $one $two
+	return 0
+}
+
+clean_up() {
+	rm -f $NVMET/ports/1/subsystems/ram /tmp/nvme.data /tmp/nvme.back
+	rmdir $NVMET/ports/1 $NVMET/subsystems/ram/namespaces/1 $NVMET/subsystems/ram || bad "configfs" || return
+	modprobe -r nvmet-rdma nvme-rdma brd || bad "a module cannot be unloaded" || return
+	link_delete rxe0 && link_delete rxe1 && ip link del veth0 && driver_unload
+}
+
+check modules modules || return
+check setup topology || return
+check export export_ram || return
+check connect connect '' || return
+check small-pieces verify 200 512 4096
+check large-pieces verify 8 65536 1048576
+check disconnect-under-load disconnect_under_load
+check connect-again connect ',queue_size=16' && check verify-again verify 50 4096 65536
+check disconnect disconnect
+check clean clean_up

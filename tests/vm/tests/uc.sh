@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# uc.sh - unreliable connections: pingpong with contents compared, perftest. Neither
+# sends anything again, so these pass only if nothing is lost.
+
+uc_pingpong() {
+	local kind=${GID_KIND:-v4}
+
+	PORT=18515
+	pair "$PATIENCE" ibv_uc_pingpong -c -p $PORT -d rxe0 -g "$(gid_index rxe0 "$kind")" "$@" -- \
+		ibv_uc_pingpong -c -p $PORT -d rxe1 -g "$(gid_index rxe1 "$kind")" "$@" 10.1.0.1 || return
+	grep -q 'iters in' "$CASE_LOG.client" || bad "no result line" || return
+	! grep -aE 'invalid data|memcmp' "$CASE_LOG.client" "$CASE_LOG.server" || bad "wrong data"
+}
+
+check setup setup || return
+for mtu in 256 1024 4096; do
+	check "mtu-$mtu" uc_pingpong -m "$mtu" -s 4097 -n 20
+done
+for size in 1 1023 1024 1025 65537; do
+	check "size-$size" uc_pingpong -m 1024 -s "$size" -n 20
+done
+check events uc_pingpong -e -n 100
+GID_KIND=v6 check gid-ipv6 uc_pingpong -n 100
+check write-bw perftest ib_write_bw -c UC -s 65536 -n 100
+check write-bw-bidirectional perftest ib_write_bw -c UC -b -s 4096 -n 100
+check write-lat perftest ib_write_lat -c UC -s 64 -n 300
+check send-bw perftest ib_send_bw -c UC -s 4096 -n 200
+check send-lat perftest ib_send_lat -c UC -s 64 -n 300
+check no-leaks no_leaks
+check clean cleanup_all

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Objects that change or are special: completion queues that are resized, or too
+small for what they get, and memory in huge pages.
+"""
+
+import ctypes
+import mmap
+import os
+
+import pyverbs.enums as e
+from pyverbs.mr import MR
+from pyverbs.pyverbs_error import PyverbsRDMAError
+
+import verbs
+import wire
+from harness import Failure, Skip, case, check, equal, main
+from verbs import status_is
+
+HUGE = 2 << 20
+MAP_HUGETLB = 0x40000
+
+
+class Bench:
+    """Both devices, and memory of each."""
+
+    near = far = source = target = None
+
+    @classmethod
+    def setup(cls):
+        """Open the devices."""
+        cls.near = verbs.Device("rxe0", wire.NEAR4)
+        cls.far = verbs.Device("rxe1", wire.FAR4)
+        cls.source = verbs.Memory(cls.near.pd, 1 << 16)
+        cls.target = verbs.Memory(cls.far.pd, 1 << 16)
+
+
+def write(queue, wr_id, size=64):
+    """Post a WRITE."""
+    queue.send(e.IBV_WR_RDMA_WRITE, [Bench.source.sge(size)], wr_id=wr_id,
+               remote=Bench.target.address, rkey=Bench.target.rkey)
+
+
+def entries(cq, count):
+    """The wr_ids of so many completions, which are all there is."""
+    found = [verbs.completion(cq, f"completion {i}") for i in range(count)]
+    for one in found:
+        status_is(one, verbs.SUCCESS, f"WRITE {one.wr_id}")
+    equal(cq.poll(1)[0], 0, "more completions")
+    return [one.wr_id for one in found]
+
+
+@case("cq-resize")
+def cq_resize():
+    """Entries that wait survive a larger and a smaller queue, in order."""
+    near, far = verbs.connected(Bench.near, Bench.far)
+    before = Bench.near.counter("completions")
+    try:
+        for cqe in (1000, 40, 20000, 31):
+            for wr_id in range(20):
+                write(near, wr_id)
+            write(near, 20)
+            while Bench.near.counter("completions") < before + 21:
+                pass
+            before += 21
+            near.scq.resize(cqe)
+            check(near.scq.cqe >= cqe, f"{near.scq.cqe} entries after a resize to {cqe}")
+            equal(entries(near.scq, 21), list(range(21)), f"wr_ids after a resize to {cqe}")
+    finally:
+        near.close()
+        far.close()
+
+
+@case("cq-resize-under-traffic")
+def cq_resize_traffic():
+    """No entry is lost or seen twice while the queue is resized all the time."""
+    near, far = verbs.connected(Bench.near, Bench.far)
+    posted = done = 0
+    try:
+        for step in range(200):
+            while posted - done < 32:
+                write(near, posted, 4096)
+                posted += 1
+            near.scq.resize(100 + step % 7 * 150)
+            while True:
+                count, found = near.scq.poll(1)
+                if not count:
+                    break
+                status_is(found[0], verbs.SUCCESS, f"WRITE {done}")
+                equal(found[0].wr_id, done, "wr_id")
+                done += 1
+        while done < posted:
+            equal(verbs.completion(near.scq, "completion").wr_id, done, "wr_id")
+            done += 1
+    finally:
+        near.close()
+        far.close()
+
+
+def refused(action, what):
+    """An action fails with an error, and nothing else happens."""
+    try:
+        action()
+    except PyverbsRDMAError:
+        return
+    raise Failure(f"{what} is not refused")
+
+
+@case("cq-resize-refused")
+def cq_resize_refused():
+    """Fewer entries than wait, none, or too many: refused, and nothing changes."""
+    near, far = verbs.connected(Bench.near, Bench.far)
+    before = Bench.near.counter("completions")
+    try:
+        for wr_id in range(40):
+            write(near, wr_id)
+        while Bench.near.counter("completions") < before + 40:
+            pass
+        refused(lambda: near.scq.resize(3), "a queue smaller than what waits")
+        refused(lambda: near.scq.resize(1 << 30), "a queue beyond the limit")
+        equal(entries(near.scq, 40), list(range(40)), "wr_ids after refused resizes")
+    finally:
+        near.close()
+        far.close()
+
+
+class HugeMemory(verbs.Memory):
+    """A buffer in huge pages, which need not begin where a huge page begins."""
+
+    def __init__(self, pd, size, skip=0):  # pylint: disable=super-init-not-called
+        try:
+            self.map = mmap.mmap(-1, 2 * HUGE, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
+        except OSError as error:
+            raise Skip(f"no huge pages: {error}") from error
+        self.base = ctypes.c_char.from_buffer(self.map, skip)
+        self.size, self.address = size, ctypes.addressof(self.base)
+        self.view = memoryview(self.map)[skip:]
+        self.mr = MR(pd, size, verbs.ALL, address=self.address)
+        self.lkey, self.rkey = self.mr.lkey, self.mr.rkey
+
+
+@case("huge-pages")
+def huge_pages():
+    """Registered huge pages: WRITE and READ across their border, every byte."""
+    with open("/proc/sys/vm/nr_hugepages", "r+", encoding="ascii") as file:
+        file.write("8")
+    near, far = verbs.connected(Bench.near, Bench.far, mtu=4096)
+    memory = []
+    try:
+        size = HUGE + 12345
+        source = HugeMemory(Bench.near.pd, size, 4097)
+        memory.append(source)
+        target = HugeMemory(Bench.far.pd, size, 777)
+        memory.append(target)
+        data = os.urandom(size)
+        source.put(data)
+        near.send(e.IBV_WR_RDMA_WRITE, [source.sge(size)], remote=target.address, rkey=target.rkey)
+        status_is(near.sent(), verbs.SUCCESS, "the WRITE")
+        check(target.get(size) == data, "the WRITE has put other bytes there")
+        source.put(bytes(size))
+        near.send(e.IBV_WR_RDMA_READ, [source.sge(size)], remote=target.address, rkey=target.rkey)
+        status_is(near.sent(), verbs.SUCCESS, "the READ")
+        check(source.get(size) == data, "the READ has brought other bytes")
+        near.send(e.IBV_WR_RDMA_WRITE, [source.sge(2)], remote=target.address + size - 1,
+                  rkey=target.rkey)
+        status_is(near.sent(), verbs.REM_ACCESS_ERR, "a WRITE beyond the end")
+    finally:
+        near.close()
+        far.close()
+        for one in memory:
+            one.close()
+
+
+if __name__ == "__main__":
+    main("objects", Bench.setup)

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * windows - memory windows and invalidation, between two devices.
+ *
+ *	windows CASE GID-INDEX-OF-RXE0 GID-INDEX-OF-RXE1
+ *
+ * The owner (rxe1) has memory and binds windows to it; the peer (rxe0) writes to
+ * it by the keys it is told. Exit status 0 if all went as the specification says;
+ * otherwise the reason is on standard output.
+ */
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	SIZE		= 8192,
+	WINDOW		= 1024,		/* place of the window in the memory */
+	LENGTH		= 512,		/* its length */
+	ALL		= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+			  IBV_ACCESS_MW_BIND,
+	PATIENCE	= 20,		/* seconds for a completion */
+};
+
+struct side {
+	struct ibv_context *context;
+	struct ibv_pd *pd, *other_pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	uint8_t *memory;
+	union ibv_gid gid;
+	int gid_index;
+};
+
+static struct side peer, owner;
+
+struct link {
+	struct ibv_qp *peer, *owner;
+};
+
+#define must(condition, ...) do { \
+	if (!(condition)) { \
+		printf(__VA_ARGS__); \
+		printf(" (line %d)\n", __LINE__); \
+		exit(1); \
+	} \
+} while (0)
+
+static void side_open(struct side *s, const char *name, int gid_index)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	int i;
+
+	must(list, "no devices");
+	for (i = 0; list[i] && strcmp(ibv_get_device_name(list[i]), name); i++)
+		;
+	must(list[i], "no device %s", name);
+	s->context = ibv_open_device(list[i]);
+	must(s->context, "cannot open %s", name);
+	s->gid_index = gid_index;
+	must(!ibv_query_gid(s->context, 1, gid_index, &s->gid), "no GID");
+	s->pd = ibv_alloc_pd(s->context);
+	s->other_pd = ibv_alloc_pd(s->context);
+	s->cq = ibv_create_cq(s->context, 64, NULL, NULL, 0);
+	must(s->pd && s->other_pd && s->cq, "no PD or CQ");
+	must(!posix_memalign((void **)&s->memory, 4096, SIZE), "no memory");
+	memset(s->memory, 0, SIZE);
+	s->mr = ibv_reg_mr(s->pd, s->memory, SIZE, ALL);
+	must(s->mr, "no memory region");
+}
+
+static struct ibv_qp *qp_make(struct side *s)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = ibv_create_qp(s->pd, &init);
+
+	must(qp, "no queue pair");
+	return qp;
+}
+
+static void qp_connect(struct side *s, struct ibv_qp *qp, struct side *to, uint32_t number)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+	};
+
+	must(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			    IBV_QP_ACCESS_FLAGS), "INIT");
+	memset(&attr, 0, sizeof(attr));
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = IBV_MTU_1024;
+	attr.dest_qp_num = number;
+	attr.max_dest_rd_atomic = 1;
+	attr.min_rnr_timer = 12;
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = 1;
+	attr.ah_attr.grh.dgid = to->gid;
+	attr.ah_attr.grh.sgid_index = s->gid_index;
+	attr.ah_attr.grh.hop_limit = 64;
+	must(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			    IBV_QP_MIN_RNR_TIMER), "RTR");
+	memset(&attr, 0, sizeof(attr));
+	attr.qp_state = IBV_QPS_RTS;
+	attr.timeout = 14;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	attr.max_rd_atomic = 1;
+	must(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), "RTS");
+}
+
+static struct link link_make(void)
+{
+	struct link l = { .peer = qp_make(&peer), .owner = qp_make(&owner) };
+
+	qp_connect(&peer, l.peer, &owner, l.owner->qp_num);
+	qp_connect(&owner, l.owner, &peer, l.peer->qp_num);
+	return l;
+}
+
+static struct ibv_wc completion(struct side *s)
+{
+	time_t end = time(NULL) + PATIENCE;
+	struct ibv_wc wc;
+	int n;
+
+	while (!(n = ibv_poll_cq(s->cq, 1, &wc)))
+		must(time(NULL) < end, "no completion");
+	must(n == 1, "ibv_poll_cq");
+	return wc;
+}
+
+static void drain(struct side *s)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(s->cq, 1, &wc) > 0)
+		;
+}
+
+static void link_end(struct link *l)
+{
+	must(!ibv_destroy_qp(l->peer) && !ibv_destroy_qp(l->owner), "ibv_destroy_qp");
+	drain(&peer);
+	drain(&owner);
+}
+
+static enum ibv_wc_status post(struct side *s, struct ibv_qp *qp, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	wr->wr_id = 42;
+	wr->send_flags = IBV_SEND_SIGNALED;
+	must(!ibv_post_send(qp, wr, &bad), "ibv_post_send");
+	return completion(s).status;
+}
+
+/* The peer writes some bytes by a key. */
+static enum ibv_wc_status write_by(struct ibv_qp *qp, uint64_t address, uint32_t key, uint32_t length)
+{
+	struct ibv_sge sge = { (uintptr_t)peer.memory, length, peer.mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.wr.rdma = { .remote_addr = address, .rkey = key },
+	};
+
+	return post(&peer, qp, &wr);
+}
+
+static enum ibv_wc_status bind(struct ibv_qp *qp, struct ibv_mw *mw, uint32_t key,
+			       struct ibv_mr *mr, uint64_t address, uint64_t length, int access)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = {
+			.mw = mw,
+			.rkey = key,
+			.bind_info = { mr, address, length, access },
+		},
+	};
+
+	return post(&owner, qp, &wr);
+}
+
+static uint64_t place(uint32_t offset)
+{
+	return (uintptr_t)owner.memory + offset;
+}
+
+static struct ibv_mw *window(enum ibv_mw_type type)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(owner.pd, type);
+
+	must(mw, "ibv_alloc_mw");
+	return mw;
+}
+
+/* A window of type 2 for writing, in the middle of the memory. */
+static uint32_t bind_type_2(struct ibv_qp *qp, struct ibv_mw *mw)
+{
+	uint32_t key = ibv_inc_rkey(mw->rkey);
+	enum ibv_wc_status status;
+
+	status = bind(qp, mw, key, owner.mr, place(WINDOW), LENGTH, IBV_ACCESS_REMOTE_WRITE);
+	must(status == IBV_WC_SUCCESS, "bind: %s", ibv_wc_status_str(status));
+	return key;
+}
+
+static void expect(enum ibv_wc_status seen, enum ibv_wc_status wanted, const char *what)
+{
+	must(seen == wanted, "%s: '%s' instead of '%s'", what, ibv_wc_status_str(seen),
+	     ibv_wc_status_str(wanted));
+}
+
+/* A request that the peer makes by this key and address is refused; a link of its own. */
+static void refused(struct link *l, uint64_t address, uint32_t key, uint32_t length, const char *what)
+{
+	expect(write_by(l->peer, address, key, length), IBV_WC_REM_ACCESS_ERR, what);
+	link_end(l);
+	*l = link_make();
+}
+
+static void bytes_at(uint32_t offset, uint32_t length)
+{
+	must(!memcmp(owner.memory + offset, peer.memory, length), "bytes are not in place");
+	memset(owner.memory, 0, SIZE);
+}
+
+static void type_1(void)
+{
+	struct ibv_mw *mw = window(IBV_MW_TYPE_1);
+	struct link l = link_make();
+	struct ibv_mw_bind b = {
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = { owner.mr, place(WINDOW), LENGTH, IBV_ACCESS_REMOTE_WRITE },
+	};
+	uint32_t key;
+
+	refused(&l, place(WINDOW), mw->rkey, 1, "write before the bind");
+	must(!ibv_bind_mw(l.owner, mw, &b), "ibv_bind_mw");
+	expect(completion(&owner).status, IBV_WC_SUCCESS, "bind");
+	key = mw->rkey;
+	expect(write_by(l.peer, place(WINDOW), key, LENGTH), IBV_WC_SUCCESS, "write");
+	bytes_at(WINDOW, LENGTH);
+	refused(&l, place(WINDOW) - 1, key, 1, "write in front of the window");
+	refused(&l, place(WINDOW) + 1, key, LENGTH, "write beyond the window");
+	refused(&l, ~0ULL, key, 4, "an address that wraps");
+	/* bound again, elsewhere: the old key is no good any more */
+	b.bind_info.addr = place(0);
+	must(!ibv_bind_mw(l.owner, mw, &b), "ibv_bind_mw");
+	expect(completion(&owner).status, IBV_WC_SUCCESS, "second bind");
+	must(mw->rkey != key, "the key did not change");
+	refused(&l, place(WINDOW), key, 1, "write by the old key");
+	expect(write_by(l.peer, place(0), mw->rkey, LENGTH), IBV_WC_SUCCESS, "write");
+	bytes_at(0, LENGTH);
+	/* bound to nothing; some providers want a region all the same */
+	b.bind_info.length = 0;
+	must(!ibv_bind_mw(l.owner, mw, &b), "ibv_bind_mw");
+	expect(completion(&owner).status, IBV_WC_SUCCESS, "bind to nothing");
+	refused(&l, place(0), mw->rkey, 1, "write after the bind to nothing");
+	must(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
+	link_end(&l);
+}
+
+static void type_2(void)
+{
+	struct ibv_mw *mw = window(IBV_MW_TYPE_2);
+	struct link l = link_make(), other = link_make();
+	uint32_t key = bind_type_2(l.owner, mw);
+	struct ibv_send_wr inv = { .opcode = IBV_WR_LOCAL_INV };
+
+	expect(write_by(l.peer, place(WINDOW), key, LENGTH), IBV_WC_SUCCESS, "write");
+	bytes_at(WINDOW, LENGTH);
+	refused(&other, place(WINDOW), key, 1, "write by another queue pair");
+	expect(bind(other.owner, mw, key + 1, owner.mr, place(0), 8, IBV_ACCESS_REMOTE_WRITE),
+	       IBV_WC_MW_BIND_ERR, "bind of a window that is bound");
+	link_end(&other);
+	inv.invalidate_rkey = key;
+	expect(post(&owner, l.owner, &inv), IBV_WC_SUCCESS, "LOCAL_INV");
+	refused(&l, place(WINDOW), key, 1, "write after LOCAL_INV");
+	/* and bound once more */
+	key = (key & ~0xffU) | ((key + 1) & 0xff);
+	mw->rkey = key - (key & 0xff) + ((key - 1) & 0xff);
+	expect(bind(l.owner, mw, key, owner.mr, place(0), LENGTH, IBV_ACCESS_REMOTE_WRITE),
+	       IBV_WC_SUCCESS, "second bind");
+	expect(write_by(l.peer, place(0), key, LENGTH), IBV_WC_SUCCESS, "write");
+	must(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
+	refused(&l, place(0), key, 1, "write after dealloc");
+	link_end(&l);
+}
+
+static void zero_based(void)
+{
+	struct ibv_mw *mw = window(IBV_MW_TYPE_2);
+	struct link l = link_make();
+	uint32_t key = ibv_inc_rkey(mw->rkey);
+
+	expect(bind(l.owner, mw, key, owner.mr, place(WINDOW), LENGTH,
+		    IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ZERO_BASED), IBV_WC_SUCCESS, "bind");
+	expect(write_by(l.peer, 0, key, LENGTH), IBV_WC_SUCCESS, "write at 0");
+	bytes_at(WINDOW, LENGTH);
+	expect(write_by(l.peer, LENGTH - 4, key, 4), IBV_WC_SUCCESS, "write at the end");
+	bytes_at(WINDOW + LENGTH - 4, 4);
+	refused(&l, LENGTH - 4, key, 5, "write beyond the window");
+	link_end(&l);
+	l = link_make();
+	must(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
+	link_end(&l);
+}
+
+static void send_inv(void)
+{
+	struct ibv_mw *mw = window(IBV_MW_TYPE_2);
+	struct link l = link_make();
+	struct ibv_sge sge = { place(0), 64, owner.mr->lkey };
+	struct ibv_sge from = { (uintptr_t)peer.memory, 9, peer.mr->lkey };
+	struct ibv_recv_wr recv = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND_WITH_INV, .sg_list = &from, .num_sge = 1,
+	};
+	uint32_t key = bind_type_2(l.owner, mw);
+	struct ibv_wc wc;
+
+	must(!ibv_post_recv(l.owner, &recv, &bad), "ibv_post_recv");
+	wr.invalidate_rkey = key;
+	expect(post(&peer, l.peer, &wr), IBV_WC_SUCCESS, "SEND with invalidate");
+	wc = completion(&owner);
+	expect(wc.status, IBV_WC_SUCCESS, "receive");
+	must((wc.wc_flags & IBV_WC_WITH_INV) && wc.invalidated_rkey == key && wc.byte_len == 9,
+	     "receive: flags %#x, key %#x, %u bytes", wc.wc_flags, wc.invalidated_rkey, wc.byte_len);
+	refused(&l, place(WINDOW), key, 1, "write after SEND with invalidate");
+	/* what is not valid cannot be invalidated from afar */
+	must(!ibv_post_recv(l.owner, &recv, &bad), "ibv_post_recv");
+	expect(post(&peer, l.peer, &wr), IBV_WC_REM_ACCESS_ERR, "the second one");
+	link_end(&l);
+	/* nor can a region of a process */
+	l = link_make();
+	must(!ibv_post_recv(l.owner, &recv, &bad), "ibv_post_recv");
+	wr.invalidate_rkey = owner.mr->rkey;
+	expect(post(&peer, l.peer, &wr), IBV_WC_REM_ACCESS_ERR, "of a plain region");
+	link_end(&l);
+	must(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
+}
+
+/* Each of these binds fails, and takes the queue pair with it. */
+static void bind_errors(void)
+{
+	struct ibv_mr *plain = ibv_reg_mr(owner.pd, owner.memory, SIZE,
+					  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	struct ibv_mr *reading = ibv_reg_mr(owner.pd, owner.memory, SIZE,
+					    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
+	struct ibv_mr *foreign = ibv_reg_mr(owner.other_pd, owner.memory, SIZE, ALL);
+	struct ibv_mw *mw = window(IBV_MW_TYPE_2);
+	struct {
+		const char *what;
+		struct ibv_mr *mr;
+		uint64_t address, length;
+	} bad[] = {
+		{ "a region without MW_BIND", plain, place(0), 8 },
+		{ "a region that is only read", reading, place(0), 8 },
+		{ "a region of another protection domain", foreign, place(0), 8 },
+		{ "a window in front of the region", owner.mr, place(0) - 1, 8 },
+		{ "a window beyond the region", owner.mr, place(SIZE - 4), 8 },
+		{ "a window that wraps", owner.mr, place(8), ~0ULL - 4 },
+		{ "an empty window of type 2", owner.mr, place(0), 0 },
+	};
+	uint32_t key = ibv_inc_rkey(mw->rkey), old = mw->rkey;
+	struct link l;
+	unsigned int i;
+
+	must(plain && reading && foreign, "ibv_reg_mr");
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		l = link_make();
+		mw->rkey = old;
+		expect(bind(l.owner, mw, key, bad[i].mr, bad[i].address, bad[i].length,
+			    IBV_ACCESS_REMOTE_WRITE), IBV_WC_MW_BIND_ERR, bad[i].what);
+		link_end(&l);
+	}
+	must(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
+	must(!ibv_dereg_mr(plain) && !ibv_dereg_mr(reading) && !ibv_dereg_mr(foreign), "ibv_dereg_mr");
+}
+
+/* A region stays as long as a window is bound to it. */
+static void region_in_use(void)
+{
+	struct ibv_mr *mr = ibv_reg_mr(owner.pd, owner.memory, SIZE, ALL);
+	struct ibv_mw *mw = window(IBV_MW_TYPE_2);
+	struct link l = link_make();
+
+	must(mr, "ibv_reg_mr");
+	expect(bind(l.owner, mw, ibv_inc_rkey(mw->rkey), mr, place(0), 8, IBV_ACCESS_REMOTE_WRITE),
+	       IBV_WC_SUCCESS, "bind");
+	must(ibv_dereg_mr(mr), "a region with a window was deregistered");
+	must(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
+	must(!ibv_dereg_mr(mr), "ibv_dereg_mr");
+	link_end(&l);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {
+		{ "type-1", type_1 }, { "type-2", type_2 }, { "zero-based", zero_based },
+		{ "send-inv", send_inv }, { "bind-errors", bind_errors },
+		{ "region-in-use", region_in_use },
+	};
+	unsigned int i;
+
+	must(argc == 4, "usage: windows CASE GID-INDEX GID-INDEX");
+	side_open(&peer, "rxe0", atoi(argv[2]));
+	side_open(&owner, "rxe1", atoi(argv[3]));
+	for (i = 0; i < SIZE; i++)
+		peer.memory[i] = i * 7 + 1;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (strcmp(argv[1], cases[i].name))
+			continue;
+		cases[i].run();
+		return 0;
+	}
+	must(false, "no case '%s'", argv[1]);
+}

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with lib.sh and guest
+# windows.sh - memory windows and invalidation: the cases of windows.c.
+#
+# $LOGS/bin/windows was compiled by tests/wire/run. Sourced by tests/wire/guest.
+
+FILE=windows
+
+window() {
+	timeout -k 1 "$PATIENCE" "$LOGS/bin/windows" "$1" "$(gid_index rxe0 v4)" "$(gid_index rxe1 v4)" ||
+		bad "$(tail -n 1 "$CASE_LOG")" || return
+	no_leaks
+}
+
+for case in type-1 type-2 zero-based send-inv bind-errors region-in-use; do
+	for name in "${wanted[@]}"; do
+		[[ $name != windows && $name != "windows/$case" ]] || check "$case" window "$case"
+	done
+done
