@@ -105,10 +105,12 @@ apt_install() {
 		install --no-install-recommends "$@" >>"$CACHE/apt-get.log" 2>&1
 }
 
-# The packages for building a module and for booting it in a guest.
+# The packages for building a module and for booting it in a guest. Headers
+# that bring a vmlinux (Debian's 6.12) make the build ask for pahole.
 # shellcheck disable=SC2034 # used by those who source this
 {
-	BUILD_PACKAGES=(gcc make libc6-dev libelf-dev libssl-dev kmod xz-utils)
+	BUILD_PACKAGES=(gcc make libc6-dev libelf-dev libssl-dev pahole kmod
+		xz-utils)
 	VM_PACKAGES=(qemu-system-x86 busybox-static cpio kmod xz-utils zstd
 		iproute2 iputils-ping rdma-core ibverbs-utils rdmacm-utils perftest
 		ethtool procps util-linux)
