@@ -21,6 +21,9 @@
 # A case passes if COMMAND returns 0 and the kernel log gained no line that
 # tests/vm/splats knows. COMMAND says why it fails by calling `bad`. What it
 # prints goes to $LOGS/NAME/CASE.log.
+#
+# An error of bash itself (in arithmetic, say) ends the command or the whole file
+# without a word: a case that has begun and not ended has failed.
 
 set -u
 
@@ -49,9 +52,32 @@ splats() {
 	dmesg | tac | sed '/rxe-test: /q' | tac | grep -aE -f "$VM/splats"
 }
 
+# The case that has begun, until it has its result line
+CASE=
+
+# unfinished: a result for a case that bash has given up
+unfinished() {
+	[ -n "$CASE" ] || return 0
+	[ -z "${TRAFFIC-}" ] || traffic_kill
+	printf 'not ok %s/%s: an error of the script ended it: %s\n' "$FILE" "$CASE" \
+		"$(tail -n 1 "$CASE_LOG")"
+	CASE=
+}
+
+# run_file SCRIPT: a test file, to its end
+run_file() {
+	trap 'unfinished; printf "not ok %s/end: an error of the script ended the file\n" "$FILE"' EXIT
+	# shellcheck source=/dev/null
+	. "$1"
+	unfinished
+	trap - EXIT
+}
+
 check() {
 	local case=$1 status start=$SECONDS why
 
+	unfinished
+	CASE=$case
 	shift
 	CASE_LOG=$LOGS/$FILE/$case.log
 	mkdir -p "$(dirname "$CASE_LOG")"
@@ -81,6 +107,7 @@ check() {
 		} >>"$CASE_LOG" 2>&1
 		sed 's/^/  | /' "$CASE_LOG" | tail -n 25
 	fi
+	CASE=
 	return "$status"
 }
 
