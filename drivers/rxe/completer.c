@@ -190,6 +190,8 @@ static void sq_confirmed(struct rxe_qp *qp, u32 psn)
 	if (!psn_after(psn, sq->confirmed))
 		return;
 	sq->confirmed = psn;
+	/* the peer gets on, even while the response for una_psn is late */
+	retry_progress(&sq->retry);
 	send_again(qp, resend_confirmed(&sq->resend, psn, sq->psn));
 }
 
@@ -200,6 +202,7 @@ static void sq_progress(struct rxe_qp *qp, u32 psn)
 	window_acked(&sq->window, psn_diff(psn, sq->una_psn));
 	rxe_reorder_advance(&sq->held, sq->una_psn, psn);
 	sq->una_psn = psn;
+	retry_progress(&sq->retry);
 	sq_confirmed(qp, psn);
 	while (sq->reads_head != sq->reads_tail &&
 	       psn_after(psn, sq->reads[sq->reads_head % RXE_MAX_RD_ATOMIC].last_psn))
@@ -207,7 +210,6 @@ static void sq_progress(struct rxe_qp *qp, u32 psn)
 	sq->progress = true;
 	sq->gap = false;
 	sq->asked = false;
-	retry_progress(&sq->retry);
 	rto_progress(&sq->rto);
 	if (sq->rtt_start && psn_after(psn, sq->rtt_psn)) {
 		rto_sample(&sq->rto, ktime_get_ns() - sq->rtt_start);
@@ -291,12 +293,15 @@ static bool sq_retry(struct rxe_qp *qp)
 	return false;
 }
 
-/* The peer misses @psn, which is confirmed up to there. */
+/* The peer misses @psn: all before it is confirmed. */
 static void sequence_nak(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
-	enum resend_what what = resend_nak(&sq->resend, psn, sq->psn);
+	enum resend_what what;
 
+	if (psn_before(psn, sq->confirmed))
+		return;		/* overtaken: the peer has it by now */
+	what = resend_nak(&sq->resend, psn, sq->psn);
 	if (what == RESEND_NOTHING || !sq_retry(qp))
 		return;
 	send_again(qp, what);

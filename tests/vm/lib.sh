@@ -363,7 +363,8 @@ ended() {
 	if [ "$1" -eq 124 ]; then
 		echo "not done after $2 s"
 	else
-		echo "status $1: $(grep -aiE 'fail|error|unable|couldn|status' "$3" | head -n 1)"
+		# perftest says "error" first, and the status of the completion behind it
+		echo "status $1: $(grep -aiE 'fail|error|unable|couldn|status' "$3" | head -n 3 | tr '\n' ' ')"
 	fi
 }
 

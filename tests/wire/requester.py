@@ -241,6 +241,35 @@ def nak_moves_on():
             test.completed(index)
 
 
+def late_result(count, naks):
+    """FETCH ADDs of which the first one's result is late; what the peer says meanwhile
+    must not use up the two retries."""
+    with Asking(retry=2) as test:
+        for index in range(count):
+            test.queue.atomic(e.IBV_WR_ATOMIC_FETCH_AND_ADD, test.memory.sge(8, 8 * index),
+                              remote=REMOTE, rkey=RKEY, compare_add=1, wr_id=index)
+            test.next()
+        for index in naks:
+            test.ack(plan(index, test), roce.NAK_SEQUENCE, index)
+        for index in range(count):
+            test.reply(roce.ATOMIC_ACK, plan(index, test),
+                       roce.aeth(roce.ACK_UNLIMITED, index + 1) + struct.pack(">Q", index))
+        for index in range(count):
+            test.completed(index)
+
+
+@case("naks-while-a-result-is-late")
+def naks_while_a_result_is_late():
+    """Many holes, one behind the other: with each NAK the peer has got on."""
+    late_result(12, range(1, 12))
+
+
+@case("naks-late-like-a-result")
+def naks_late_like_a_result():
+    """NAKs that later ones have overtaken: what they miss has arrived since."""
+    late_result(12, range(11, 0, -1))
+
+
 @case("nak-inside-message")
 def nak_inside_message():
     """A sequence NAK in the middle of a message: it goes on from there."""

@@ -29,6 +29,12 @@ one_left() {
 		grep -q 'transport retry counter exceeded' "$CASE_LOG.$2"
 }
 
+# what_happened: what the driver says of a transfer that failed
+what_happened() {
+	dmesg | grep -a rxe | tail -n 5
+	grep . /sys/class/infiniband/rxe?/ports/1/hw_counters/* | grep -v ':0$'
+}
+
 # bad_wire WORDS...: SEND with contents compared, WRITE, READ and atomics
 bad_wire() {
 	local status=0
@@ -37,7 +43,7 @@ bad_wire() {
 	compared -m 1024 -s 65537 -n 30 && compared -m 4096 -s 100 -n 200 &&
 		perftest ib_write_bw -m 1024 -s 65536 -n 60 &&
 		perftest ib_read_bw -m 1024 -s 65536 -n 60 &&
-		perftest ib_atomic_bw -n 60 || status=1
+		perftest ib_atomic_bw -n 60 || { status=1; what_happened; }
 	wire
 	return $status
 }
