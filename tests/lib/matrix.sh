@@ -86,9 +86,62 @@ matrix_row() {
 	printf '%-24s %-6s %8s %5s %-6s %6s %6s %7s %7s\n' "$1" "$2" "$3" "$4" "$5" $6 "$7"
 }
 
+# matrix_jobs: how many kernels at a time. A guest waits more than it computes, so
+# two of them take little longer than one, where there is memory for both.
+matrix_jobs() {
+	local free
+
+	free=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
+	if [ -n "${MATRIX_JOBS-}" ]; then
+		echo "$MATRIX_JOBS"
+	elif [ "$(nproc)" -lt 2 ] || [ "$free" -lt $((2 * ${VM_MEMORY%G} + 1)) ]; then
+		echo 1
+	else
+		echo 2
+	fi
+}
+
+# matrix_order KERNEL...: those that boot, then those that are only built
+matrix_order() {
+	local boot
+
+	boot=$("$VM/kernels" matrix boot)
+	printf '%s\n' "$@" | grep -xF "$boot"
+	printf '%s\n' "$@" | grep -vxF "$boot"
+	return 0
+}
+
+matrix_results() { echo "$RESULTS/matrix-$(basename "$1")"; }
+
+# matrix_job KERNEL TEST...: all about one kernel, in a shell of its own; its lines
+# are kept together, and shown when it is done
+matrix_job() {
+	local kernel=$1 result
+
+	result=$(matrix_results "$kernel")
+	rm -f "$result".*
+	PASSED=0 FAILED=0 SKIPPED=0
+	{
+		matrix_build "$kernel"
+		if [ "$FAILED" -eq 0 ]; then
+			matrix_boot "$@"
+		else
+			skipped "matrix/$kernel/boot: the build failed"
+		fi
+	} >"$result.log" 2>&1
+	matrix_row "$(basename "$kernel") ($("$VM/kernels" field "$kernel" version))" \
+		"${BUILT[$kernel]}" "${WARNED[$kernel]:--}" "${SHIMS[$kernel]:--}" \
+		"${BOOTED[$kernel]:-no}" "${COUNTS[$kernel]:-- - -}" "${TOOK[$kernel]:--}" >"$result.row"
+	rm -f "$(matrix_state "$kernel")"
+	[ "$FAILED" -gt 0 ] ||
+		{ echo "${KEYS[$kernel]}"; cat "$result.row"; } >"$(matrix_state "$kernel")"
+	echo "$PASSED $FAILED $SKIPPED" >"$result.counts"
+	cat "$result.log"
+}
+
 # matrix [-f] [NAME|TREE...]
 matrix() {
-	local kernel kernels=() tests=() todo=() fresh='' builds_failed before table
+	local kernel kernels=() tests=() todo=() fresh='' width table passed failed skipped
 
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -123,24 +176,23 @@ matrix() {
 		fi
 		todo+=("$kernel")
 	done
-	builds_failed=$FAILED
-	for kernel in "${todo[@]}"; do
-		matrix_build "$kernel"
+	width=$(matrix_jobs)
+	# first those that take long, so that none of them is left alone at the end
+	for kernel in $(matrix_order "${todo[@]}"); do
+		while [ "$(jobs -rp | wc -l)" -ge "$width" ]; do
+			wait -n
+		done
+		say "matrix/$kernel: begun"
+		matrix_job "$kernel" "${tests[@]}" &
 	done
-	builds_failed=$((FAILED - builds_failed))
+	wait
 	for kernel in "${todo[@]}"; do
-		before=$FAILED
-		if [ "$builds_failed" -eq 0 ]; then
-			matrix_boot "$kernel" "${tests[@]}"
-		else
-			skipped "matrix/$kernel/boot: the build failed, for this or another kernel"
+		if ! read -r passed failed skipped <"$(matrix_results "$kernel").counts"; then
+			failed "matrix/$kernel: ended without a result; see $(matrix_results "$kernel").log"
+			continue
 		fi
-		matrix_row "$(basename "$kernel") ($("$VM/kernels" field "$kernel" version))" \
-			"${BUILT[$kernel]}" "${WARNED[$kernel]:--}" "${SHIMS[$kernel]:--}" \
-			"${BOOTED[$kernel]:-no}" "${COUNTS[$kernel]:-- - -}" "${TOOK[$kernel]:--}" >>"$table"
-		rm -f "$(matrix_state "$kernel")"
-		[ "$builds_failed" -gt 0 ] || [ "$FAILED" -gt "$before" ] ||
-			{ echo "${KEYS[$kernel]}"; tail -n 1 "$table"; } >"$(matrix_state "$kernel")"
+		PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
+		cat "$(matrix_results "$kernel").row" >>"$table"
 	done
 	echo
 	cat "$table"
