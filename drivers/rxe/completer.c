@@ -656,7 +656,7 @@ bool rxe_completer_receive(struct rxe_qp *qp)
 	struct rxe_rxpkt pkt;
 	struct sk_buff *skb;
 
-	while (budget && (skb = rxe_rx_dequeue(&sq->rxq))) {
+	while (budget && (skb = rxe_rx_dequeue(qp, &sq->rxq))) {
 		rxe_rx_iter_init(&it, qp->dev, skb);
 		for (at = it; rxe_rx_next(&it, &pkt); at = it) {
 			if (rxe_qp_state(qp) == IB_QPS_ERR)

@@ -520,7 +520,7 @@ bool rxe_datagram_receive_task(struct rxe_qp *qp)
 	struct rxe_rxpkt pkt;
 	struct sk_buff *skb;
 
-	while (rxe_qp_receives(qp) && budget && (skb = rxe_rx_dequeue(&qp->rq.rxq))) {
+	while (rxe_qp_receives(qp) && budget && (skb = rxe_rx_dequeue(qp, &qp->rq.rxq))) {
 		rxe_rx_iter_init(&it, qp->dev, skb);
 		while (rxe_qp_receives(qp) && rxe_rx_next(&it, &pkt))
 			receive_one(qp, &pkt);

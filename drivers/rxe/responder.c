@@ -646,7 +646,7 @@ static bool next_packet(struct rxe_qp *qp, struct rxe_rxpkt *pkt, struct rxe_rx_
 
 	for (;;) {
 		if (!rq->iter.skb) {
-			struct sk_buff *skb = rxe_rx_dequeue(&rq->rxq);
+			struct sk_buff *skb = rxe_rx_dequeue(qp, &rq->rxq);
 
 			if (!skb)
 				return false;

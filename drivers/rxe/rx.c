@@ -135,26 +135,51 @@ void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, struct sk_buf
 	it->index = 0;
 }
 
+/* From the address that the QP is connected to, if it is, to the address it has? */
+static bool rx_from_peer(const struct rxe_qp *qp, const struct sk_buff *skb)
+{
+	const struct rxe_flow *flow = &qp->rq.flow;
+
+	if (rxe_qp_is_datagram(qp))
+		return true;
+	if (ip_hdr(skb)->version == 4)
+		return flow->family == AF_INET &&
+		       ip_hdr(skb)->saddr == flow->daddr.v4 &&
+		       ip_hdr(skb)->daddr == flow->saddr.v4;
+	return flow->family == AF_INET6 &&
+	       ipv6_addr_equal(&ipv6_hdr(skb)->saddr, &flow->daddr.v6) &&
+	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &flow->saddr.v6);
+}
+
 /**
  * rxe_rx_dequeue - the next received skb
- * @queue: of one side of a QP
+ * @qp: the QP
+ * @queue: of one of its sides
  *
  * Nobody touches the queue in a hard interrupt, so its lock need not keep them
  * off; and an empty queue needs no lock: who fills it runs the task afterwards.
  *
+ * Where the skb comes from was looked at before it was queued; but the QP may
+ * have been reset and connected to somebody else since then, and the address
+ * does not change while the task runs.
+ *
  * Context: the task of that side, bottom halves off.
  * Return: the skb or NULL.
  */
-struct sk_buff *rxe_rx_dequeue(struct sk_buff_head *queue)
+struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue)
 {
 	struct sk_buff *skb;
 
-	if (!READ_ONCE(queue->qlen))
-		return NULL;
-	spin_lock(&queue->lock);
-	skb = __skb_dequeue(queue);
-	spin_unlock(&queue->lock);
-	return skb;
+	while (READ_ONCE(queue->qlen)) {
+		spin_lock(&queue->lock);
+		skb = __skb_dequeue(queue);
+		spin_unlock(&queue->lock);
+		if (likely(!skb || rx_from_peer(qp, skb)))
+			return skb;
+		rxe_count(qp->dev, RXE_CNT_RX_NO_QP);
+		kfree_skb(skb);
+	}
+	return NULL;
 }
 
 /* Headers of the packet of @len bytes at @offset. */
@@ -219,22 +244,6 @@ static bool rx_plain_ip(const struct sk_buff *skb)
 	if (ip_hdr(skb)->version == 4)
 		return ip_hdr(skb)->ihl == 5;
 	return ipv6_hdr(skb)->nexthdr == IPPROTO_UDP;
-}
-
-/* From the address that the QP is connected to, if it is, to the address it has? */
-static bool rx_from_peer(const struct rxe_qp *qp, const struct sk_buff *skb)
-{
-	const struct rxe_flow *flow = &qp->rq.flow;
-
-	if (rxe_qp_is_datagram(qp))
-		return true;
-	if (ip_hdr(skb)->version == 4)
-		return flow->family == AF_INET &&
-		       ip_hdr(skb)->saddr == flow->daddr.v4 &&
-		       ip_hdr(skb)->daddr == flow->saddr.v4;
-	return flow->family == AF_INET6 &&
-	       ipv6_addr_equal(&ipv6_hdr(skb)->saddr, &flow->daddr.v6) &&
-	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &flow->saddr.v6);
 }
 
 /* Bytes of payload that come with the first packet, or that it asks for. */

@@ -536,7 +536,7 @@ struct rxe_rx_iter {
 
 void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, struct sk_buff *skb);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
-struct sk_buff *rxe_rx_dequeue(struct sk_buff_head *queue);
+struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
 
 /* --- qp.c, requester.c, completer.c, responder.c, datagram.c, recv.c --------- */
