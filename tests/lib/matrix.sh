@@ -152,7 +152,7 @@ matrix() {
 		shift
 	done
 	need_root "booting guests"
-	need_packages "${BUILD_PACKAGES[@]}" "${VM_PACKAGES[@]}"
+	need_packages "${BUILD_PACKAGES[@]}" "${VM_PACKAGES[@]}" libibverbs-dev
 	[ ${#kernels[@]} -gt 0 ] || mapfile -t kernels < <("$VM/kernels" matrix)
 	if [ -n "$MATRIX_TESTS" ]; then
 		read -ra tests <<<"$MATRIX_TESTS"

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * storm - queue pairs between rxe0 and rxe1 that do everything at once.
+ *
+ *	storm torture PAIRS SECONDS [SEED]	requests of all kinds, some of them
+ *			wrong; queue pairs destroyed, reset and connected again,
+ *			memory taken away, all in the middle of it
+ *	storm lives COUNT [SEED]	so many queue pairs created, some connected,
+ *			and destroyed, a thousand at a time, in any order
+ *	storm scale PAIRS MESSAGES	so many connections, each sends so many
+ *			messages at the same time; every byte is compared
+ *	storm crowd PROCESSES SECONDS [SEED]	torture of two pairs in each
+ *			process; half of them are killed
+ *
+ * The last line counts what was done; a run that has done nothing fails. Status 3:
+ * a device has gone, which the caller may have wanted.
+ */
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	DEPTH		= 16,
+	SGES		= 3,
+	INLINE		= 128,
+	MEMORY		= 1 << 18,	/* of a side */
+	LONGEST		= 1 << 16,
+	SCALE_BYTES	= 2048,		/* of a message of "scale" */
+	BATCH		= 1000,		/* queue pairs of "lives" at a time */
+	GONE		= 3,		/* exit status */
+	ACCESS		= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+};
+
+/* A device, and what its queue pairs share */
+struct side {
+	struct ibv_context	*context;
+	struct ibv_pd		*pd;
+	struct ibv_cq		*cq;
+	struct ibv_mr		*mr;
+	uint8_t			*memory;
+	union ibv_gid		gid;
+	int			gid_index;
+};
+
+/* Two queue pairs, connected with each other */
+struct pair {
+	struct ibv_qp	*qp[2];
+	bool		broken;		/* a request has failed */
+};
+
+static struct side sides[2];
+static struct pair *pairs_known;
+static int num_known;
+static uint64_t seed, sent, received, failures, creations;
+
+static uint64_t random64(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+static uint32_t below(uint32_t n)
+{
+	return random64() % n;
+}
+
+static bool one_in(uint32_t n)
+{
+	return !below(n);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void counts(void)
+{
+	printf("%" PRIu64 " queue pairs, %" PRIu64 " requests done, %" PRIu64 " received, %"
+	       PRIu64 " failed\n", creations, sent, received, failures);
+	fflush(stdout);
+}
+
+/* A call has failed: has the device gone? */
+static void die(const char *what)
+{
+	int err = errno;
+
+	counts();
+	fprintf(stderr, "storm: %s: %s\n", what, strerror(err));
+	exit(err == EIO || err == ENODEV ? GONE : 1);
+}
+
+/* Most verbs return the error, some set it. */
+static void must(int err, const char *what)
+{
+	if (!err)
+		return;
+	if (err > 0)
+		errno = err;
+	die(what);
+}
+
+/* --- queue pairs ------------------------------------------------------------ */
+
+static void side_open(struct side *s, const char *name, int cqes)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	int i;
+
+	for (i = 0; list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			s->context = ibv_open_device(list[i]);
+	if (!s->context) {
+		fprintf(stderr, "storm: no device %s\n", name);
+		exit(GONE);
+	}
+	s->pd = ibv_alloc_pd(s->context);
+	if (!s->pd)
+		die("alloc_pd");
+	s->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, ACCESS);
+	s->cq = ibv_create_cq(s->context, cqes, NULL, NULL, 0);
+	if (!s->mr || !s->cq)
+		die("reg_mr, create_cq");
+	for (i = 0; i < 8; i++)
+		if (!ibv_query_gid(s->context, 1, i, &s->gid) && !s->gid.global.subnet_prefix &&
+		    s->gid.raw[10] == 0xff && s->gid.raw[11] == 0xff)
+			break;
+	if (i == 8) {
+		fprintf(stderr, "storm: %s has no address\n", name);
+		exit(GONE);
+	}
+	s->gid_index = i;
+}
+
+static void open_both(int cqes)
+{
+	side_open(&sides[0], "rxe0", cqes);
+	side_open(&sides[1], "rxe1", cqes);
+}
+
+static struct ibv_qp *qp_create(struct side *s)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.sq_sig_all = 1,
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = SGES,
+			 .max_recv_sge = SGES, .max_inline_data = INLINE },
+	};
+	struct ibv_qp *qp = ibv_create_qp(s->pd, &init);
+
+	if (!qp)
+		die("create_qp");
+	creations++;
+	return qp;
+}
+
+static void qp_init(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ACCESS & ~1,
+	};
+
+	must(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			   IBV_QP_ACCESS_FLAGS), "modify_qp to INIT");
+}
+
+/* False: there is no address at the moment. */
+static bool qp_connect(struct ibv_qp *qp, struct side *s, const struct side *peer,
+		       uint32_t number, bool patient)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = patient ? IBV_MTU_1024 : IBV_MTU_256 + below(3),
+		.dest_qp_num = number,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 1,
+		.ah_attr = { .is_global = 1, .port_num = 1,
+			     .grh = { .dgid = peer->gid, .sgid_index = s->gid_index,
+				      .hop_limit = 64 } },
+	};
+
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			  IBV_QP_MIN_RNR_TIMER))
+		return false;
+	attr.qp_state = IBV_QPS_RTS;
+	attr.timeout = patient ? 16 : 8;
+	attr.retry_cnt = patient ? 7 : 2;
+	attr.rnr_retry = patient ? 7 : 2;
+	attr.max_rd_atomic = 4;
+	must(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			   IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+	     "modify_qp to RTS");
+	return true;
+}
+
+static bool pair_connect(struct ibv_qp *qp[2], bool patient)
+{
+	qp_init(qp[0]);
+	qp_init(qp[1]);
+	return qp_connect(qp[0], &sides[0], &sides[1], qp[1]->qp_num, patient) &&
+	       qp_connect(qp[1], &sides[1], &sides[0], qp[0]->qp_num, patient);
+}
+
+static void broken(uint32_t number)
+{
+	struct pair *p;
+
+	for (p = pairs_known; p < pairs_known + num_known; p++)
+		if (p->qp[0] && (p->qp[0]->qp_num == number || p->qp[1]->qp_num == number))
+			p->broken = true;
+}
+
+static void poll_cq(void)
+{
+	struct ibv_wc wc[32];
+	int s, i, n;
+
+	for (s = 0; s < 2; s++) {
+		n = ibv_poll_cq(sides[s].cq, 32, wc);
+		for (i = 0; i < n; i++) {
+			if (wc[i].status) {
+				failures++;
+				broken(wc[i].qp_num);
+			} else if (wc[i].opcode & IBV_WC_RECV) {
+				received++;
+			} else {
+				sent++;
+			}
+		}
+	}
+}
+
+/* --- torture ---------------------------------------------------------------- */
+
+static void fill_sges(struct side *s, struct ibv_sge *sge, int n, uint32_t most)
+{
+	while (n--) {
+		sge[n].addr = (uintptr_t)s->memory + below(MEMORY - LONGEST);
+		sge[n].length = below(one_in(4) ? most : most / 16 + 1);
+		sge[n].lkey = one_in(200) ? (uint32_t)random64() : s->mr->lkey;
+	}
+}
+
+static void post_send(struct side *s, struct side *peer, struct ibv_qp *qp)
+{
+	struct ibv_sge sge[SGES];
+	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 1 + below(SGES) }, *bad;
+
+	wr.opcode = below(IBV_WR_ATOMIC_FETCH_AND_ADD + 1);
+	wr.send_flags = one_in(8) ? IBV_SEND_FENCE : 0;
+	if (one_in(4))
+		wr.send_flags |= IBV_SEND_SOLICITED;
+	fill_sges(s, sge, wr.num_sge, LONGEST / SGES);
+	if (one_in(8) && wr.opcode < IBV_WR_RDMA_READ) {
+		wr.num_sge = 1;
+		sge[0].length = below(INLINE);
+		wr.send_flags |= IBV_SEND_INLINE;
+	}
+	wr.wr.rdma.remote_addr = (uintptr_t)peer->memory + below(MEMORY - LONGEST);
+	wr.wr.rdma.rkey = one_in(200) ? (uint32_t)random64() : peer->mr->rkey;
+	if (wr.opcode >= IBV_WR_ATOMIC_CMP_AND_SWP) {
+		wr.num_sge = 1;
+		sge[0].length = 8;
+		wr.wr.atomic.rkey = peer->mr->rkey;
+		wr.wr.atomic.remote_addr = ((uintptr_t)peer->memory + below(MEMORY - 8)) & ~7ull;
+		wr.wr.atomic.compare_add = random64();
+		wr.wr.atomic.swap = random64();
+	}
+	/* a full queue is no error here, nor one whose queue pair has failed */
+	ibv_post_send(qp, &wr, &bad);
+}
+
+static void post_receive(struct side *s, struct ibv_qp *qp)
+{
+	struct ibv_sge sge[SGES];
+	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = 1 + below(SGES) }, *bad;
+
+	fill_sges(s, sge, wr.num_sge, LONGEST);
+	if (!one_in(20))
+		sge[0].length = LONGEST;
+	ibv_post_recv(qp, &wr, &bad);
+}
+
+static void memory_anew(struct side *s)
+{
+	must(ibv_dereg_mr(s->mr), "dereg_mr");
+	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, ACCESS);
+	if (!s->mr)
+		die("reg_mr");
+}
+
+/* Whatever state they are in */
+static void pair_anew(struct pair *p)
+{
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	int s = below(2);
+
+	must(ibv_modify_qp(p->qp[s], &reset, IBV_QP_STATE), "modify_qp to RESET");
+	must(ibv_modify_qp(p->qp[!s], &reset, IBV_QP_STATE), "modify_qp to RESET");
+	p->broken = false;
+	pair_connect(p->qp, false);
+}
+
+static void torture(int pairs, double seconds)
+{
+	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+	double end = now() + seconds;
+	struct pair *p;
+	uint32_t step;
+	int i, s, n;
+
+	open_both(2 * DEPTH * pairs + 1024);
+	pairs_known = calloc(pairs, sizeof(*pairs_known));
+	num_known = pairs;
+	for (step = 0; now() < end; step++) {
+		p = &pairs_known[below(pairs)];
+		s = below(2);
+		if (!p->qp[0]) {
+			p->qp[0] = qp_create(&sides[0]);
+			p->qp[1] = qp_create(&sides[1]);
+			p->broken = false;
+			pair_connect(p->qp, false);
+		}
+		if (p->broken && one_in(8))
+			pair_anew(p);
+		switch (below(400)) {
+		case 0 ... 3:
+			must(ibv_destroy_qp(p->qp[s]), "destroy_qp");
+			must(ibv_destroy_qp(p->qp[!s]), "destroy_qp");
+			p->qp[0] = p->qp[1] = NULL;
+			break;
+		case 4 ... 7:
+			must(ibv_modify_qp(p->qp[s], &error, IBV_QP_STATE), "modify_qp to ERR");
+			break;
+		case 8 ... 12:
+			pair_anew(p);
+			break;
+		case 13:
+			memory_anew(&sides[s]);
+			break;
+		case 14 ... 200:
+			for (n = below(4); n >= 0; n--)
+				post_receive(&sides[s], p->qp[s]);
+			break;
+		default:
+			for (n = below(4); n >= 0; n--)
+				post_send(&sides[s], &sides[!s], p->qp[s]);
+		}
+		if (!(step % 4))
+			poll_cq();
+	}
+	/* the rest is left to the kernel, half of the time */
+	for (i = 0; i < pairs && one_in(2); i++)
+		if (pairs_known[i].qp[0] && (ibv_destroy_qp(pairs_known[i].qp[0]) ||
+					     ibv_destroy_qp(pairs_known[i].qp[1])))
+			die("destroy_qp");
+	counts();
+	exit(sent && received ? 0 : 1);
+}
+
+/* --- scale ------------------------------------------------------------------ */
+
+static void lives(int count)
+{
+	struct ibv_qp *qp[BATCH];
+	int i, j, n;
+
+	open_both(1024);
+	while (count > 0) {
+		n = count < BATCH ? count : BATCH;
+		for (i = 0; i < n; i++)
+			qp[i] = qp_create(&sides[i & 1]);
+		for (i = 0; i + 1 < n; i += 8)
+			if (!pair_connect(&qp[i], true))
+				die("modify_qp to RTR");
+		for (i = 0; i < n; i++) {
+			j = i + below(n - i);
+			must(ibv_destroy_qp(qp[j]), "destroy_qp");
+			qp[j] = qp[i];
+		}
+		count -= n;
+	}
+	counts();
+}
+
+/* Message @m of pair @i begins with its own number and goes on with its bytes. */
+static void pattern(uint8_t *p, uint32_t i, uint32_t m)
+{
+	uint32_t k;
+
+	for (k = 0; k < SCALE_BYTES; k++)
+		p[k] = (i * 7 + m * 13 + k) ^ (i >> 8);
+}
+
+static void scale(int pairs, int messages)
+{
+	uint8_t want[SCALE_BYTES], *from, *to;
+	struct ibv_qp *(*qp)[2] = calloc(pairs, sizeof(*qp));
+	size_t size = (size_t)pairs * SCALE_BYTES;
+	struct ibv_mr *mr[2];
+	int i, m;
+
+	open_both(4 * pairs);
+	from = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mr[0] = ibv_reg_mr(sides[0].pd, from, size, ACCESS);
+	mr[1] = ibv_reg_mr(sides[1].pd, to, size, ACCESS);
+	if (!mr[0] || !mr[1])
+		die("reg_mr");
+	for (i = 0; i < pairs; i++) {
+		qp[i][0] = qp_create(&sides[0]);
+		qp[i][1] = qp_create(&sides[1]);
+		if (!pair_connect(qp[i], true))
+			die("modify_qp to RTR");
+	}
+	printf("connected\n");
+	fflush(stdout);
+	for (m = 0; m < messages; m++) {
+		uint64_t wanted = sent + pairs;
+		double start = now();
+
+		for (i = 0; i < pairs; i++) {
+			struct ibv_sge in = { (uintptr_t)to + (size_t)i * SCALE_BYTES, SCALE_BYTES,
+					      mr[1]->lkey };
+			struct ibv_sge out = { (uintptr_t)from + (size_t)i * SCALE_BYTES,
+					       SCALE_BYTES, mr[0]->lkey };
+			struct ibv_recv_wr recv = { .sg_list = &in, .num_sge = 1 }, *bad_recv;
+			struct ibv_send_wr send = { .sg_list = &out, .num_sge = 1,
+						    .opcode = IBV_WR_SEND }, *bad_send;
+
+			pattern(from + (size_t)i * SCALE_BYTES, i, m);
+			must(ibv_post_recv(qp[i][1], &recv, &bad_recv), "post_recv");
+			must(ibv_post_send(qp[i][0], &send, &bad_send), "post_send");
+		}
+		while ((sent < wanted || received < wanted) && !failures && now() - start < 300)
+			poll_cq();
+		if (sent != wanted || received != wanted) {
+			counts();
+			fprintf(stderr, "storm: message %d: not all have arrived\n", m);
+			exit(1);
+		}
+		for (i = 0; i < pairs; i++) {
+			pattern(want, i, m);
+			if (memcmp(want, to + (size_t)i * SCALE_BYTES, SCALE_BYTES)) {
+				fprintf(stderr, "storm: message %d of pair %d has other bytes\n", m, i);
+				exit(1);
+			}
+		}
+	}
+	counts();
+}
+
+static void crowd(int processes, double seconds)
+{
+	int i, status, good = 0, killed = 0;
+	pid_t *child = calloc(processes, sizeof(*child));
+
+	for (i = 0; i < processes; i++) {
+		random64();
+		child[i] = fork();
+		if (child[i] < 0)
+			die("fork");
+		if (!child[i]) {
+			seed += i * 2654435761u;
+			torture(2, seconds);
+		}
+	}
+	usleep(seconds * 500000);
+	for (i = 0; i < processes; i += 2)
+		kill(child[i], SIGKILL);
+	for (i = 0; i < processes; i++) {
+		if (waitpid(child[i], &status, 0) < 0)
+			die("waitpid");
+		if (WIFSIGNALED(status))
+			killed++;
+		/* so many share the time that one of them may have had none */
+		else if (WEXITSTATUS(status) <= 1)
+			good++;
+	}
+	printf("%d ended, %d killed\n", good, killed);
+	exit(good + killed == processes && good ? 0 : 1);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[1] : "";
+	int numbers = !strcmp(what, "lives") ? 1 : 2;
+
+	if (argc < 2 + numbers) {
+		fprintf(stderr, "usage: storm torture PAIRS SECONDS [SEED] | storm lives COUNT [SEED]\n"
+			"       storm scale PAIRS MESSAGES | storm crowd PROCESSES SECONDS [SEED]\n");
+		return 2;
+	}
+	seed = argc > 2 + numbers ? strtoull(argv[2 + numbers], NULL, 0) :
+				    (uint64_t)time(NULL) * 2654435761u + getpid();
+	seed |= 1;
+	printf("seed %" PRIu64 "\n", seed);
+	fflush(stdout);
+	if (!strcmp(what, "torture"))
+		torture(atoi(argv[2]), atof(argv[3]));
+	else if (!strcmp(what, "lives"))
+		lives(atoi(argv[2]));
+	else if (!strcmp(what, "scale"))
+		scale(atoi(argv[2]), atoi(argv[3]));
+	else if (!strcmp(what, "crowd"))
+		crowd(atoi(argv[2]), atof(argv[3]));
+	else
+		return 2;
+	return 0;
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# hostile.sh - processes that lie in the rings they share with the kernel, and a
+# stranger on the wire who sends damaged copies of what passes by, while others
+# work. hostile-long is the same for minutes. SEED=N repeats a run's choices.
+
+SECONDS_EACH=${HOSTILE_SECONDS:-4}
+SEED=${SEED:-$RANDOM$RANDOM}
+
+# liars: two processes at once, beside traffic that must not notice
+liars() {
+	local one two status=0
+
+	echo "seed $SEED"
+	traffic_start || return
+	timeout -k 5 $((SECONDS_EACH * 4 + PATIENCE)) "$PROGRAMS/rings" "$SECONDS_EACH" "$SEED" &
+	one=$!
+	timeout -k 5 $((SECONDS_EACH * 4 + PATIENCE)) "$PROGRAMS/rings" "$SECONDS_EACH" $((SEED + 1)) &
+	two=$!
+	wait $one || { bad "rings: status $?"; status=1; }
+	wait $two || { bad "rings: status $?"; status=1; }
+	[ $status -eq 0 ] || return
+	! traffic_ended || bad "the traffic beside them has ended: $(tail -n 1 "$CASE_LOG.client")" || return
+	traffic_kill
+	no_leaks && pingpong -n 20
+}
+
+# stranger MODE: on both ends, between queue pairs that come and go
+stranger() {
+	local pids=() pid status=0
+
+	echo "seed $SEED"
+	veth_bursts "$1" || return
+	ip netns exec ns1 "$PROGRAMS/intruder" veth0 "$SECONDS_EACH" "$SEED" &
+	pids+=($!)
+	ip netns exec ns2 "$PROGRAMS/intruder" veth1 "$SECONDS_EACH" $((SEED + 1)) &
+	pids+=($!)
+	timeout -k 5 $((SECONDS_EACH + PATIENCE)) "$PROGRAMS/storm" torture 6 "$SECONDS_EACH" "$SEED" ||
+		{ bad "storm: status $?"; status=1; }
+	for pid in "${pids[@]}"; do
+		wait "$pid" || { bad "intruder: status $?"; status=1; }
+	done
+	[ $status -eq 0 ] || return
+	echo "$(counter rxe0 rx_malformed) malformed, $(counter rxe0 icrc_errors) bad sums, $(counter rxe0 nak_sent) NAKs"
+	no_leaks && pingpong -n 20
+}
+
+[ -x "${PROGRAMS:-.}/intruder" ] || { check programs skip "no programs: start it with tests/run vm"; return; }
+check setup setup || return
+check liars liars
+check stranger stranger single
+check stranger-cut stranger cut
+check no-leaks no_leaks
+check clean cleanup_all
