@@ -147,6 +147,21 @@ expect_error() {
 	grep -qiE -- "$pattern" <<<"$text" || bad "'$*' says '$text', not '$pattern'"
 }
 
+# memory_leaks: what kmemleak finds, if this kernel has it. It believes an object
+# younger than five seconds, and one scan may miss what another CPU holds.
+memory_leaks() {
+	local file=/sys/kernel/debug/kmemleak
+
+	sleep 6
+	echo scan >$file && sleep 1 && echo scan >$file && cat $file >"$CASE_LOG.leaks" ||
+		bad "kmemleak does not scan" || return
+	echo clear >$file
+	[ ! -s "$CASE_LOG.leaks" ] || {
+		head -n 60 "$CASE_LOG.leaks"
+		bad "$(grep -c '^unreferenced' "$CASE_LOG.leaks") objects leaked, all in $(basename "$CASE_LOG.leaks")"
+	}
+}
+
 # ---- driver, devices -----------------------------------------------------------
 
 n1() { ip netns exec ns1 "$@"; }
