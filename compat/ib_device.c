@@ -41,7 +41,6 @@
  * @list: in device_list, from registered to freed
  * @device: it
  * @ndev: its netdev, held by the driver until dealloc_driver
- * @parent: in sysfs, and for DMA
  * @index: never used twice
  * @users: whoever must find it registered
  * @idle: completed with the last user
@@ -55,7 +54,6 @@ struct record {
 	struct list_head	list;
 	struct ib_device	*device;
 	struct net_device	*ndev;
-	struct device		*parent;
 	u32			index;
 	refcount_t		users;
 	struct completion	idle;
@@ -145,19 +143,11 @@ static struct dma_map_ops virt_dma = {
 	.dma_supported	= virt_supported,
 };
 
-/*
- * A parent of its own for each device: libraries look among the children of the
- * parent for the uverbs device that belongs to an RDMA device.
- */
-static struct device *dma_parent(u32 index)
+/* The driver's parent of a device, made fit for the DMA that the core asks it for. */
+static struct device *dma_parent(struct ib_device *device)
 {
-	struct device *parent;
-	char name[16];
+	struct device *parent = device->dev.parent;
 
-	snprintf(name, sizeof(name), "rxe-%u", index);
-	parent = root_device_register(name);
-	if (IS_ERR(parent))
-		return parent;
 	parent->archdata.dma_ops = &virt_dma;
 	parent->coherent_dma_mask = DMA_BIT_MASK(64);
 	parent->dma_mask = &parent->coherent_dma_mask;
@@ -281,14 +271,10 @@ static int register_device(struct ib_device *device)
 	int err;
 
 	rec->index = ++last_index;
-	rec->parent = dma_parent(rec->index);
-	if (IS_ERR(rec->parent))
-		return PTR_ERR(rec->parent);
-	device->dma_device = rec->parent;
+	device->dma_device = dma_parent(device);
 	err = ib_register_device(device, port_added);
 	if (err) {
 		port_leaves(rec);
-		root_device_unregister(rec->parent);
 		return err;
 	}
 	spin_lock(&devices_lock);
@@ -363,7 +349,6 @@ static void device_remove(struct work_struct *work)
 	wait_for_completion(&rec->idle);
 	port_leaves(rec);
 	ib_unregister_device(device);
-	root_device_unregister(rec->parent);
 	spin_lock(&devices_lock);
 	list_del_init(&rec->list);
 	done = rec->done;

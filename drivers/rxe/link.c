@@ -133,6 +133,7 @@ static void link_port_update(struct rxe_dev *dev)
 	ib_dispatch_event(&event);
 }
 
+/* Its port may have gone up or down, its name may be another. Under RTNL. */
 static void link_update_netdev(const struct net_device *ndev)
 {
 	struct rxe_dev *dev = link_get(ndev);
@@ -140,6 +141,7 @@ static void link_update_netdev(const struct net_device *ndev)
 	if (!dev)
 		return;
 	link_port_update(dev);
+	rxe_parent_rename(dev);
 	ib_device_put(&dev->ib);
 }
 
@@ -165,8 +167,8 @@ void rxe_link_port_event(struct ib_device *ibdev, struct net_device *ndev,
 }
 
 /*
- * A change of the MTU needs nothing: query_port reads it from the netdev.  Nor
- * does a rename.  A move to another namespace shows as NETDEV_UNREGISTER.
+ * A change of the MTU needs nothing: query_port reads it from the netdev.  A move
+ * to another namespace shows as NETDEV_UNREGISTER.
  */
 static int link_netdev_event(struct notifier_block *nb, unsigned long event,
 			     void *info)
@@ -180,6 +182,7 @@ static int link_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
+	case NETDEV_CHANGENAME:
 		link_update_netdev(ndev);
 		break;
 	}
@@ -330,6 +333,10 @@ static int link_add(const char *name, struct net_device *ndev)
 	}
 	dev->net = rnet;
 
+	ret = rxe_parent_create(dev);
+	if (ret)
+		goto fail;
+
 	ret = rxe_verbs_register(dev, name);
 	if (ret == -ENFILE) {
 		pr_warn("%s: there is an RDMA device of this name already\n", name);
@@ -368,6 +375,7 @@ void rxe_link_dealloc(struct ib_device *ibdev)
 	spin_unlock(&link_lock);
 	wake_up_all(&link_gone);
 
+	rxe_parent_destroy(dev);
 	rxe_counters_exit(dev);
 	netdev_put(dev->ndev, &dev->ndev_tracker);
 }

@@ -245,6 +245,7 @@ void rxe_task_start(struct rxe_task *task);
  * @ndev: the netdev below; held from link add to dealloc
  * @netns: namespace of @ndev; its deletion waits for the device
  * @net: sockets of @netns; held like @ndev
+ * @parent: in sysfs, from link add to dealloc (parent.c)
  * @link: in link.c's list
  * @leaving: unregistration is queued; link.c's lock
  * @counters: per CPU
@@ -267,6 +268,7 @@ struct rxe_dev {
 	netdevice_tracker		ndev_tracker;
 	struct net			*netns;
 	struct rxe_net			*net;
+	struct rxe_parent		*parent;
 	struct list_head		link;
 	bool				leaving;
 	struct rxe_counters __percpu	*counters;
@@ -929,13 +931,16 @@ bool rxe_responder_task(struct rxe_qp *qp);
 void rxe_responder_timeout(struct timer_list *t);
 enum hrtimer_restart rxe_responder_nak_timeout(struct hrtimer *t);
 
-/* --- link.c, verbs.c -------------------------------------------------------- */
+/* --- link.c, parent.c, verbs.c -------------------------------------------------------- */
 
 int rxe_link_init(void);
 void rxe_link_exit(void);
 void rxe_link_dealloc(struct ib_device *ibdev);
 void rxe_link_port_event(struct ib_device *ibdev, struct net_device *ndev,
 			 unsigned long event);
+int rxe_parent_create(struct rxe_dev *dev);
+void rxe_parent_rename(struct rxe_dev *dev);
+void rxe_parent_destroy(struct rxe_dev *dev);
 int rxe_verbs_register(struct rxe_dev *dev, const char *name);
 enum ib_mtu rxe_verbs_mtu(const struct net_device *ndev);
 extern const struct ib_device_ops rxe_verbs_ops;

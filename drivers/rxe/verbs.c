@@ -286,10 +286,6 @@ static __be64 verbs_guid(const struct net_device *ndev)
  * @dev: device; its operations are set, its netdev and sockets are there
  * @name: may hold one %d
  *
- * The device has no parent: as a child of the netdev's parent udev would rename
- * it like a card of its own, and with stacked netdevs sysfs would go down in
- * the wrong order.
- *
  * Context: process context, without RTNL.
  * Return: 0, then the core owns @dev, and it may be gone already; or an errno
  * (-ENFILE: the name is taken), then the caller owns it.

@@ -141,11 +141,19 @@ mtu() {
 	link_delete rxe0
 }
 
+# Where programs look for the netdev of a device, and its MAC address
+netdev_is() { # DEVICE NAME
+	[ "$(ls "/sys/class/infiniband/$1/device/net")" = "$2" ] &&
+		n1 sh -c "cmp /sys/class/net/$2/address /sys/class/infiniband/$1/device/net/$2/address"
+}
+
 rename() {
 	link_add ns1 rxe0 veth0 || return
+	netdev_is rxe0 veth0 || bad "device/net has: $(ls /sys/class/infiniband/rxe0/device/net)" || return
 	n1 ip link set veth0 down && n1 ip link set veth0 name renamed0 &&
 		n1 ip link set renamed0 up || bad "cannot rename" || return
 	device_exists rxe0 || bad "the device went with the name" || return
+	netdev_is rxe0 renamed0 || bad "device/net still has: $(ls /sys/class/infiniband/rxe0/device/net)" || return
 	eventually port_is rxe0 ACTIVE || bad "port is $(port_state rxe0)" || return
 	n1 ip link set renamed0 down && n1 ip link set renamed0 name veth0 && n1 ip link set veth0 up
 	link_delete rxe0
