@@ -12,9 +12,9 @@
 
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
+#include <linux/vmalloc.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_user_verbs.h>
@@ -24,6 +24,12 @@
 #if !RXE_HAVE_IB_DEVICE_OPS
 
 static const struct rxe_compat_ib_device_ops *newest;
+
+#if RXE_HAVE_IB_POST_CONST
+#define WR_CONST	const
+#else
+#define WR_CONST
+#endif
 
 /* --- what user space sends ---------------------------------------------------- */
 
@@ -144,17 +150,21 @@ static int modify_port(struct ib_device *device, u8 port, int mask,
 }
 
 /*
- * Without RDMA_CORE_CAP_ETH_AH the core does not look for the peer's MAC address
- * when a QP gets its address. It would look in the initial namespace only; the
- * driver has no use for it and finds its way by itself, in any namespace.
+ * A port with RDMA_CORE_CAP_ETH_AH has the core look for the peer's MAC address
+ * when a QP gets its address; it looks in the initial namespace only. The driver
+ * has no use for the MAC address and finds its way by itself, so a device of
+ * another namespace goes without the flag. rdma_cm needs it, to take the default
+ * partition and the address of a path; it serves the initial namespace alone.
  */
 static int get_port_immutable(struct ib_device *device, u8 port,
 			      struct ib_port_immutable *immutable)
 {
+	const struct net_device *ndev = rxe_compat_ib_device_netdev(device);
 	int err;
 
 	err = newest->get_port_immutable(device, port, immutable);
-	immutable->core_cap_flags &= ~RDMA_CORE_CAP_ETH_AH;
+	if (!ndev || !net_eq(dev_net(ndev), &init_net))
+		immutable->core_cap_flags &= ~RDMA_CORE_CAP_ETH_AH;
 	return err;
 }
 
@@ -257,98 +267,15 @@ static int dealloc_pd(struct ib_pd *pd)
 
 /* --- addresses ---------------------------------------------------------------------- */
 
-/*
- * The source GID of an address, by index. Its netdev is held until gid_put();
- * there is no entry without one.
- */
-static int gid_get(struct ib_device *device, u8 port, u16 index,
-		   struct rxe_compat_ib_gid_attr *gid)
-{
-	struct ib_gid_attr attr;
-	int err;
+#if RXE_HAVE_RDMA_AH_ATTR
+#define kernel_ah_attr	rdma_ah_attr
+#define MAC(address)	((address)->roce.dmac)
+#else
+#define kernel_ah_attr	ib_ah_attr
+#define MAC(address)	((address)->dmac)
+#endif
 
-	memset(gid, 0, sizeof(*gid));
-	memset(&attr, 0, sizeof(attr));
-	err = ib_get_cached_gid(device, port, index, &gid->gid, &attr);
-	if (err)
-		return err;
-	if (!attr.ndev)
-		return -ENXIO;
-	gid->ndev = attr.ndev;
-	gid->device = device;
-	gid->gid_type = IB_GID_TYPE_ROCE_UDP_ENCAP;
-	gid->index = index;
-	gid->port_num = port;
-	return 0;
-}
-
-static void gid_put(struct rxe_compat_ib_gid_attr *gid)
-{
-	if (gid->ndev)
-		dev_put(gid->ndev);
-	gid->ndev = NULL;
-}
-
-/**
- * rdma_get_gid_attr() - the entry of the GID table at an index
- * @device: device
- * @port: port
- * @index: place in the table
- *
- * Context: any.
- * Return: the entry, for rdma_put_gid_attr(); or an error pointer.
- */
-const struct rxe_compat_ib_gid_attr *rdma_get_gid_attr(struct ib_device *device, u32 port,
-						       int index)
-{
-	struct rxe_compat_ib_gid_attr *gid;
-	int err;
-
-	gid = kmalloc(sizeof(*gid), GFP_ATOMIC);
-	if (!gid)
-		return ERR_PTR(-ENOMEM);
-	err = gid_get(device, port, index, gid);
-	if (!err)
-		return gid;
-	kfree(gid);
-	return ERR_PTR(err);
-}
-
-/**
- * rdma_put_gid_attr() - give back what the functions around here have returned
- * @attr: the entry
- *
- * Context: any.
- */
-void rdma_put_gid_attr(const struct rxe_compat_ib_gid_attr *attr)
-{
-	gid_put((struct rxe_compat_ib_gid_attr *)attr);
-	kfree(attr);
-}
-
-/**
- * rdma_find_gid_by_port() - the entry of the GID table that has an address
- * @device: device
- * @gid: address
- * @type: RoCE v2; the table knows no types
- * @port: port
- * @ndev: netdev of the address, NULL: any
- *
- * Context: any.
- * Return: the entry, for rdma_put_gid_attr(); or an error pointer.
- */
-const struct rxe_compat_ib_gid_attr *
-rdma_find_gid_by_port(struct ib_device *device, const union ib_gid *gid, enum ib_gid_type type,
-		      u32 port, struct net_device *ndev)
-{
-	u16 index;
-	int err;
-
-	err = ib_find_cached_gid_by_port(device, gid, port, ndev, &index);
-	return err ? ERR_PTR(err) : rdma_get_gid_attr(device, port, index);
-}
-
-static void address_new(struct rdma_ah_attr *to, const struct ib_ah_attr *from,
+static void address_new(struct rxe_compat_rdma_ah_attr *to, const struct kernel_ah_attr *from,
 			const struct rxe_compat_ib_gid_attr *gid)
 {
 	memset(to, 0, sizeof(*to));
@@ -363,12 +290,15 @@ static void address_new(struct rdma_ah_attr *to, const struct ib_ah_attr *from,
 	to->static_rate = from->static_rate;
 	to->port_num = from->port_num;
 	to->ah_flags = from->ah_flags;
-	memcpy(to->roce.dmac, from->dmac, ETH_ALEN);
+	memcpy(to->roce.dmac, MAC(from), ETH_ALEN);
 }
 
-static void address_old(struct ib_ah_attr *to, const struct rdma_ah_attr *from)
+static void address_old(struct kernel_ah_attr *to, const struct rxe_compat_rdma_ah_attr *from)
 {
 	memset(to, 0, sizeof(*to));
+#if RXE_HAVE_RDMA_AH_ATTR
+	to->type = RDMA_AH_ATTR_TYPE_ROCE;
+#endif
 	to->grh.dgid = from->grh.dgid;
 	to->grh.flow_label = from->grh.flow_label;
 	to->grh.sgid_index = from->grh.sgid_index;
@@ -378,7 +308,7 @@ static void address_old(struct ib_ah_attr *to, const struct rdma_ah_attr *from)
 	to->static_rate = from->static_rate;
 	to->port_num = from->port_num;
 	to->ah_flags = from->ah_flags;
-	memcpy(to->dmac, from->roce.dmac, ETH_ALEN);
+	memcpy(MAC(to), from->roce.dmac, ETH_ALEN);
 }
 
 /* The driver keeps a pointer to the source GID as long as the address handle. */
@@ -387,10 +317,16 @@ static struct rxe_compat_ib_gid_attr *ah_gid(struct ib_ah *ah)
 	return (void *)((char *)ah + ALIGN(newest->size_ib_ah, sizeof(u64)));
 }
 
-static struct ib_ah *create_ah(struct ib_pd *pd, struct ib_ah_attr *attr)
+/* Newer cores have udata here, for the number of the handle, which theirs need not know. */
+#if RXE_HAVE_CREATE_AH_UDATA
+static struct ib_ah *create_ah(struct ib_pd *pd, struct kernel_ah_attr *attr,
+			       struct ib_udata *udata)
+#else
+static struct ib_ah *create_ah(struct ib_pd *pd, struct kernel_ah_attr *attr)
+#endif
 {
-	struct rdma_ah_init_attr init = {};
-	struct rdma_ah_attr address;
+	struct rxe_compat_rdma_ah_init_attr init = {};
+	struct rxe_compat_rdma_ah_attr address;
 	struct ib_ah *ah;
 	int err;
 
@@ -401,7 +337,7 @@ static struct ib_ah *create_ah(struct ib_pd *pd, struct ib_ah_attr *attr)
 		return ERR_PTR(-ENOMEM);
 	ah->device = pd->device;
 	ah->pd = pd;
-	err = gid_get(pd->device, attr->port_num, attr->grh.sgid_index, ah_gid(ah));
+	err = rxe_compat_gid_get(pd->device, attr->port_num, attr->grh.sgid_index, ah_gid(ah));
 	if (err)
 		goto fail;
 	address_new(&address, attr, ah_gid(ah));
@@ -410,24 +346,24 @@ static struct ib_ah *create_ah(struct ib_pd *pd, struct ib_ah_attr *attr)
 	if (err)
 		goto fail;
 	/* an address handle must not keep a netdev from going */
-	gid_put(ah_gid(ah));
+	rxe_compat_gid_put(ah_gid(ah));
 	return ah;
 fail:
-	gid_put(ah_gid(ah));
+	rxe_compat_gid_put(ah_gid(ah));
 	kfree(ah);
 	return ERR_PTR(err);
 }
 
-static int modify_ah(struct ib_ah *ah, struct ib_ah_attr *attr)
+static int modify_ah(struct ib_ah *ah, struct kernel_ah_attr *attr)
 {
 	struct rxe_compat_ib_gid_attr gid;
-	struct rdma_ah_attr address;
+	struct rxe_compat_rdma_ah_attr address;
 	int err;
 
-	err = gid_get(ah->device, attr->port_num, attr->grh.sgid_index, &gid);
+	err = rxe_compat_gid_get(ah->device, attr->port_num, attr->grh.sgid_index, &gid);
 	if (err)
 		return err;
-	gid_put(&gid);
+	rxe_compat_gid_put(&gid);
 	address_new(&address, attr, &gid);
 	err = newest->modify_ah(ah, &address);
 	if (err)
@@ -437,9 +373,9 @@ static int modify_ah(struct ib_ah *ah, struct ib_ah_attr *attr)
 	return newest->modify_ah(ah, &address);
 }
 
-static int query_ah(struct ib_ah *ah, struct ib_ah_attr *attr)
+static int query_ah(struct ib_ah *ah, struct kernel_ah_attr *attr)
 {
-	struct rdma_ah_attr address;
+	struct rxe_compat_rdma_ah_attr address;
 	int err;
 
 	err = newest->query_ah(ah, &address);
@@ -598,9 +534,42 @@ static int destroy_srq(struct ib_srq *srq)
 	return err;
 }
 
-static int post_srq_recv(struct ib_srq *srq, struct ib_recv_wr *wr, struct ib_recv_wr **bad_wr)
+static int post_srq_recv(struct ib_srq *srq, WR_CONST struct ib_recv_wr *wr,
+			 WR_CONST struct ib_recv_wr **bad)
 {
-	return newest->post_srq_recv(srq, wr, (const struct ib_recv_wr **)bad_wr);
+	return newest->post_srq_recv(srq, wr, (const struct ib_recv_wr **)bad);
+}
+
+/* --- multicast, datagrams (compat/ib_datagram.c) -------------------------------------------- */
+
+static int attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	union ib_gid group = rxe_compat_group(gid);
+
+	return newest->attach_mcast(qp, &group, lid);
+}
+
+static int detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	union ib_gid group = rxe_compat_group(gid);
+
+	return newest->detach_mcast(qp, &group, lid);
+}
+
+static struct rxe_compat_receives **qp_receives(struct ib_qp *qp)
+{
+	return (void *)((char *)qp + ALIGN(newest->size_ib_qp, sizeof(u64)));
+}
+
+static int poll_cq(struct ib_cq *cq, int entries, struct ib_wc *wc)
+{
+	int i, count;
+
+	count = newest->poll_cq(cq, entries, wc);
+	for (i = 0; i < count; i++)
+		if (wc[i].wc_flags & IB_WC_GRH)
+			rxe_compat_receive_polled(*qp_receives(wc[i].qp), &wc[i]);
+	return count;
 }
 
 /* --- queue pairs ------------------------------------------------------------------------ */
@@ -615,7 +584,8 @@ static struct ib_qp *create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr,
 	/* with an XRC domain there is no pd */
 	if (!pd)
 		return ERR_PTR(-EOPNOTSUPP);
-	qp = kzalloc(newest->size_ib_qp, GFP_KERNEL);
+	qp = kzalloc(ALIGN(newest->size_ib_qp, sizeof(u64)) + sizeof(struct rxe_compat_receives *),
+		     GFP_KERNEL);
 	if (!qp)
 		return ERR_PTR(-ENOMEM);
 	qp->device = pd->device;
@@ -628,21 +598,29 @@ static struct ib_qp *create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr,
 	qp->recv_cq = attr->recv_cq;
 	qp->srq = attr->srq;
 	err = newest->create_qp(qp, attr, user_data(&bundle, udata, pd_context(pd)));
+	if (err)
+		goto fail;
+	err = udata ? 0 : rxe_compat_receives_create(attr, qp_receives(qp));
 	if (err) {
-		kfree(qp);
-		return ERR_PTR(err);
+		newest->destroy_qp(qp, NULL);
+		goto fail;
 	}
 	made(pd->device, RXE_COMPAT_QP);
 	return qp;
+fail:
+	kfree(qp);
+	return ERR_PTR(err);
 }
 
 static int destroy_qp(struct ib_qp *qp)
 {
+	struct rxe_compat_receives *receives = *qp_receives(qp);
 	int err;
 
 	err = newest->destroy_qp(qp, NULL);
 	if (err)
 		return err;
+	vfree(receives);
 	gone(qp->device, RXE_COMPAT_QP);
 	kfree(qp);
 	return 0;
@@ -683,15 +661,15 @@ static int modify_qp(struct ib_qp *qp, struct ib_qp_attr *from, int mask,
 	to.alt_port_num = from->alt_port_num;
 	to.alt_timeout = from->alt_timeout;
 	if (mask & IB_QP_AV) {
-		err = gid_get(qp->device, from->ah_attr.port_num,
-			      from->ah_attr.grh.sgid_index, &gid);
+		err = rxe_compat_gid_get(qp->device, from->ah_attr.port_num,
+					 from->ah_attr.grh.sgid_index, &gid);
 		if (err)
 			return err;
 		address_new(&to.ah_attr, &from->ah_attr, &gid);
 	}
 	if (mask & IB_QP_ALT_PATH) {
-		err = gid_get(qp->device, from->alt_ah_attr.port_num,
-			      from->alt_ah_attr.grh.sgid_index, &alt);
+		err = rxe_compat_gid_get(qp->device, from->alt_ah_attr.port_num,
+					 from->alt_ah_attr.grh.sgid_index, &alt);
 		if (err)
 			goto out;
 		address_new(&to.alt_ah_attr, &from->alt_ah_attr, &alt);
@@ -699,8 +677,8 @@ static int modify_qp(struct ib_qp *qp, struct ib_qp_attr *from, int mask,
 	err = newest->modify_qp(qp, &to, mask,
 				user_data(&bundle, udata, pd_context(qp->pd)));
 out:
-	gid_put(&gid);
-	gid_put(&alt);
+	rxe_compat_gid_put(&gid);
+	rxe_compat_gid_put(&alt);
 	return err;
 }
 
@@ -744,81 +722,49 @@ static int query_qp(struct ib_qp *qp, struct ib_qp_attr *to, int mask,
 }
 
 /* The list is not written to: only its type once said so. */
-static int post_send(struct ib_qp *qp, struct ib_send_wr *wr, struct ib_send_wr **bad)
+static int post_send(struct ib_qp *qp, WR_CONST struct ib_send_wr *wr,
+		     WR_CONST struct ib_send_wr **bad)
 {
 	const struct ib_send_wr *failed = wr;
 	int err;
 
 	err = newest->post_send(qp, wr, &failed);
 	if (err)
-		*bad = (struct ib_send_wr *)failed;
+		*bad = (WR_CONST struct ib_send_wr *)failed;
 	return err;
 }
 
-static int post_recv(struct ib_qp *qp, struct ib_recv_wr *wr, struct ib_recv_wr **bad)
+static int post_recv(struct ib_qp *qp, WR_CONST struct ib_recv_wr *wr,
+		     WR_CONST struct ib_recv_wr **bad)
 {
+	struct rxe_compat_receives *receives = *qp_receives(qp);
 	const struct ib_recv_wr *failed = wr;
+	unsigned long flags = 0;
 	int err;
 
+	if (receives)
+		flags = rxe_compat_receives_lock(receives);
 	err = newest->post_recv(qp, wr, &failed);
 	if (err)
-		*bad = (struct ib_recv_wr *)failed;
+		*bad = (WR_CONST struct ib_recv_wr *)failed;
+	if (receives)
+		rxe_compat_receives_unlock(receives, wr, err ? failed : NULL, flags);
 	return err;
 }
 
 /* --- memory regions ----------------------------------------------------------------------- */
 
-/*
- * Memory is pinned for a context here, and for a device later. The driver pins
- * while it is in reg_user_mr; this is where ib_umem.c finds out for whom.
- */
-struct pinning {
-	struct list_head	list;
-	struct task_struct	*task;
-	struct ib_ucontext	*context;
-};
-
-static LIST_HEAD(pinnings);
-static DEFINE_SPINLOCK(pinnings_lock);
-
-/**
- * rxe_compat_ib_umem_context() - for which context the caller pins memory
- *
- * Context: process context, within reg_user_mr.
- * Return: context, or NULL outside of reg_user_mr.
- */
-struct ib_ucontext *rxe_compat_ib_umem_context(void)
-{
-	struct ib_ucontext *context = NULL;
-	struct pinning *pinning;
-
-	spin_lock(&pinnings_lock);
-	list_for_each_entry(pinning, &pinnings, list)
-		if (pinning->task == current)
-			context = pinning->context;
-	spin_unlock(&pinnings_lock);
-	return context;
-}
-
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
 				 int access, struct ib_udata *udata)
 {
 	struct uverbs_attr_bundle bundle;
-	struct pinning pinning;
+	struct rxe_compat_pinning pinning;
 	struct ib_mr *mr;
 
-	pinning.task = current;
-	pinning.context = pd_context(pd);
-	spin_lock(&pinnings_lock);
-	list_add(&pinning.list, &pinnings);
-	spin_unlock(&pinnings_lock);
-
+	rxe_compat_pinning_begin(&pinning, pd_context(pd));
 	mr = newest->reg_user_mr(pd, start, length, virt_addr, access, NULL,
 				 user_data(&bundle, udata, pinning.context));
-
-	spin_lock(&pinnings_lock);
-	list_del(&pinning.list);
-	spin_unlock(&pinnings_lock);
+	rxe_compat_pinning_end(&pinning);
 	if (!IS_ERR(mr))
 		made(pd->device, RXE_COMPAT_MR);
 	return mr;
@@ -906,8 +852,8 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	device->create_cq = create_cq;
 	device->resize_cq = resize_cq;
 	device->destroy_cq = destroy_cq;
-	device->attach_mcast = ops->attach_mcast;
-	device->detach_mcast = ops->detach_mcast;
+	device->attach_mcast = attach_mcast;
+	device->detach_mcast = detach_mcast;
 	device->alloc_mr = alloc_mr;
 	device->map_mr_sg = map_mr_sg;
 	device->alloc_mw = alloc_mw;
@@ -917,7 +863,7 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	device->query_srq = ops->query_srq;
 	device->destroy_srq = destroy_srq;
 	device->post_srq_recv = post_srq_recv;
-	device->poll_cq = ops->poll_cq;
+	device->poll_cq = poll_cq;
 	device->peek_cq = ops->peek_cq;
 	device->req_notify_cq = ops->req_notify_cq;
 	device->create_qp = create_qp;

@@ -6,8 +6,60 @@
 #define RXE_COMPAT_KERNEL_IB_UMEM
 
 #include <linux/err.h>
+#include <linux/list.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <rdma/ib_umem.h>
+
+#if !RXE_HAVE_IB_DEVICE_OPS
+
+static LIST_HEAD(pinnings);
+static DEFINE_SPINLOCK(pinnings_lock);
+
+/**
+ * rxe_compat_pinning_begin() - say for which context the caller will pin memory
+ * @pinning: until rxe_compat_pinning_end()
+ * @context: of the caller
+ *
+ * Context: process context.
+ */
+void rxe_compat_pinning_begin(struct rxe_compat_pinning *pinning, struct ib_ucontext *context)
+{
+	pinning->task = current;
+	pinning->context = context;
+	spin_lock(&pinnings_lock);
+	list_add(&pinning->list, &pinnings);
+	spin_unlock(&pinnings_lock);
+}
+
+/**
+ * rxe_compat_pinning_end() - undo rxe_compat_pinning_begin()
+ * @pinning: the same
+ *
+ * Context: process context.
+ */
+void rxe_compat_pinning_end(struct rxe_compat_pinning *pinning)
+{
+	spin_lock(&pinnings_lock);
+	list_del(&pinning->list);
+	spin_unlock(&pinnings_lock);
+}
+
+static struct ib_ucontext *pinning_context(void)
+{
+	struct rxe_compat_pinning *pinning;
+	struct ib_ucontext *context = NULL;
+
+	spin_lock(&pinnings_lock);
+	list_for_each_entry(pinning, &pinnings, list)
+		if (pinning->task == current)
+			context = pinning->context;
+	spin_unlock(&pinnings_lock);
+	return context;
+}
+
+#endif /* !RXE_HAVE_IB_DEVICE_OPS */
 
 #if !RXE_HAVE_IB_UMEM_SGT_APPEND
 
@@ -34,7 +86,7 @@ rxe_compat_ib_umem_get(struct ib_device *device, unsigned long addr, size_t size
 #if RXE_HAVE_IB_UMEM_GET_DEVICE
 	umem->kernel = ib_umem_get(device, addr, size, access);
 #else
-	umem->kernel = ib_umem_get(rxe_compat_ib_umem_context(), addr, size, access, 0);
+	umem->kernel = ib_umem_get(pinning_context(), addr, size, access, 0);
 #endif
 	if (IS_ERR(umem->kernel)) {
 		err = PTR_ERR(umem->kernel);

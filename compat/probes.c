@@ -249,6 +249,51 @@ PROBE(ib_ops_size_ib_mw)
 	MEMBER(struct ib_device_ops, size_ib_mw);
 }
 
+/* --- rdma/ib_verbs.h: operations in struct ib_device ---------------------- */
+
+/*
+ * Distributions have put these into such a core; one with a table of its own for
+ * operations has other forms of them, and is not asked.
+ */
+
+/* Linux 4.10: "IB/core: Let create_ah return extended response to user" */
+#line 1 "probe:create_ah_udata"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+PROBE(create_ah_udata)
+{
+	struct ib_device device;
+	struct ib_pd *pd = NULL;
+
+	device.create_ah(pd, NULL, NULL);
+}
+#endif
+
+/* Linux 4.12: "IB/core: Rename struct ib_ah_attr to rdma_ah_attr" */
+#line 1 "probe:rdma_ah_attr"
+PROBE(rdma_ah_attr)
+{
+	MEMBER(struct rdma_ah_attr, grh);
+}
+
+/* Linux 4.19: "RDMA, core and ULPs: Declare ib_post_send() and ib_post_recv() arguments const" */
+#line 1 "probe:ib_post_const"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+PROBE(ib_post_const)
+{
+	struct ib_device device;
+
+	SAME(device.post_recv, int (*)(struct ib_qp *, const struct ib_recv_wr *,
+				       const struct ib_recv_wr **));
+}
+#endif
+
+/* Linux 4.20: "RDMA: Remove unused parameter from ib_modify_qp_is_ok()" */
+#line 1 "probe:ib_modify_qp_is_ok_4"
+PROBE(ib_modify_qp_is_ok_4)
+{
+	(void)ib_modify_qp_is_ok(IB_QPS_RESET, IB_QPS_INIT, IB_QPT_RC, IB_QP_STATE);
+}
+
 /* --- rdma/ib_verbs.h: the rest ------------------------------------------- */
 
 /* Linux 4.19: "IB/core: Introduce GID attribute get, put and hold APIs" */

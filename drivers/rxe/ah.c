@@ -24,11 +24,7 @@ static int ah_check(const struct rdma_ah_attr *attr)
 	if (!sgid || sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
 		return -EINVAL;
 
-	memcpy(&saddr, sgid->gid.raw, sizeof(saddr));
-	memcpy(&daddr, grh->dgid.raw, sizeof(daddr));
-	if (ipv6_addr_v4mapped(&saddr) != ipv6_addr_v4mapped(&daddr))
-		return -EINVAL;
-	return 0;
+	return rxe_flow_addresses(grh, &saddr, &daddr) ? 0 : -EINVAL;
 }
 
 /**

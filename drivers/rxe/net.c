@@ -372,6 +372,28 @@ static void flow_build_ipv6(struct rxe_flow *flow)
 }
 
 /**
+ * rxe_flow_addresses - the IP addresses of an address vector
+ * @grh: address vector with a resolved source GID
+ * @saddr: out: source; an IPv4 address as ::ffff:a.b.c.d
+ * @daddr: out: destination, likewise
+ *
+ * Connection managers of RoCE v1 write an IPv4 group as ff0e::ffff:a.b.c.d; who
+ * sends to one from an IPv4 address means the group.
+ *
+ * Context: any.
+ * Return: whether both are of one family.
+ */
+bool rxe_flow_addresses(const struct ib_global_route *grh, struct in6_addr *saddr,
+			struct in6_addr *daddr)
+{
+	memcpy(saddr, grh->sgid_attr->gid.raw, sizeof(*saddr));
+	memcpy(daddr, grh->dgid.raw, sizeof(*daddr));
+	if (ipv6_addr_v4mapped(saddr) && daddr->s6_addr32[0] == htonl(0xff0e0000))
+		daddr->s6_addr32[0] = 0;
+	return ipv6_addr_v4mapped(saddr) == ipv6_addr_v4mapped(daddr);
+}
+
+/**
  * rxe_flow_set - give a flow its address
  * @flow: the flow; its task does not run
  * @attr: address vector with a resolved source GID
@@ -385,13 +407,12 @@ int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 		 u32 lqpn, u32 rqpn)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
-	const struct in6_addr *sgid = (const struct in6_addr *)&grh->sgid_attr->gid;
-	const struct in6_addr *dgid = (const struct in6_addr *)&grh->dgid;
+	struct in6_addr saddr, daddr;
 	struct net_device *ndev;
 	struct udphdr *udp;
 	int ifindex;
 
-	if (ipv6_addr_v4mapped(sgid) != ipv6_addr_v4mapped(dgid))
+	if (!rxe_flow_addresses(grh, &saddr, &daddr))
 		return -EINVAL;
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(grh->sgid_attr);
@@ -405,14 +426,14 @@ int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 	flow->ttl = grh->hop_limit > 1 ? grh->hop_limit : IPDEFTTL;
 	flow->flow_label = grh->flow_label & 0xfffff;
 	flow->sport = htons(udp_sport(grh->flow_label, lqpn, rqpn));
-	if (ipv6_addr_v4mapped(sgid)) {
-		flow->saddr.v4 = sgid->s6_addr32[3];
-		flow->daddr.v4 = dgid->s6_addr32[3];
+	if (ipv6_addr_v4mapped(&saddr)) {
+		flow->saddr.v4 = saddr.s6_addr32[3];
+		flow->daddr.v4 = daddr.s6_addr32[3];
 		flow->family = AF_INET;
 		flow_build_ipv4(flow);
 	} else {
-		flow->saddr.v6 = *sgid;
-		flow->daddr.v6 = *dgid;
+		flow->saddr.v6 = saddr;
+		flow->daddr.v6 = daddr;
 		flow->family = AF_INET6;
 		flow_build_ipv6(flow);
 	}

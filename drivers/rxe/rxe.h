@@ -489,6 +489,8 @@ struct rxe_net *rxe_net_get(struct net *net);
 void rxe_net_put(struct rxe_net *rnet);
 
 int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *task);
+bool rxe_flow_addresses(const struct ib_global_route *grh, struct in6_addr *saddr,
+			struct in6_addr *daddr);
 int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 		 u32 lqpn, u32 rqpn);
 void rxe_flow_reset(struct rxe_flow *flow);

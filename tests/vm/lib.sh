@@ -189,9 +189,11 @@ driver_unload() {
 }
 
 # net_up: namespaces, veth pair, addresses
-net_up() {
-	ip netns add ns1 && ip netns add ns2 &&
-		ip link add veth0 mtu "$VETH_MTU" netns ns1 type veth \
+net_up() { ip netns add ns1 && ip netns add ns2 && net_pair; }
+
+# net_pair: the pair between what ns1 and ns2 are the names of
+net_pair() {
+	ip link add veth0 mtu "$VETH_MTU" netns ns1 type veth \
 			peer name veth1 mtu "$VETH_MTU" netns ns2 &&
 		n1 ip addr add 10.1.0.1/24 dev veth0 &&
 		n1 ip -6 addr add fd01::1/64 dev veth0 nodad &&
@@ -202,6 +204,41 @@ net_up() {
 		n2 sysctl -qw net.ipv6.conf.veth1.accept_dad=0 &&
 		n1 ip link set veth0 up && n2 ip link set veth1 up ||
 		bad "cannot make the namespaces and the veth pair"
+}
+
+# net_up_here: the same where ns1 and ns2 are both names of the initial namespace,
+# for a core that looks for addresses there only. Each of the addresses is local
+# and reached over the wire all the same: what is sent to it looks into a table of
+# its own before the table of local addresses, which what arrives finds later.
+net_up_here() {
+	local i other mac table family
+
+	ip netns attach ns1 $$ && ip netns attach ns2 $$ &&
+		ip link add veth0 mtu "$VETH_MTU" type veth peer name veth1 mtu "$VETH_MTU" ||
+		bad "cannot name the initial namespace and make the veth pair" || return
+	for i in 0 1; do
+		sysctl -qw "net.ipv4.conf.veth$i.accept_local=1" "net.ipv4.conf.veth$i.rp_filter=0" \
+			"net.ipv4.conf.veth$i.arp_ignore=1" "net.ipv6.conf.veth$i.accept_dad=0" &&
+			ip addr add "10.1.0.$((i + 1))/24" dev "veth$i" noprefixroute &&
+			ip -6 addr add "fd01::$((i + 1))/64" dev "veth$i" nodad noprefixroute &&
+			ip link set "veth$i" up || bad "cannot set up veth$i" || return
+	done
+	sysctl -qw net.ipv4.conf.all.rp_filter=0
+	for family in -4 -6; do
+		ip $family rule add pref 32000 lookup local && ip $family rule del pref 0 ||
+			bad "cannot move the rule for local addresses" || return
+	done
+	for i in 0 1; do
+		other=$((1 - i)) table=$((100 + i))
+		mac=$(cat "/sys/class/net/veth$other/address")
+		ip -4 rule add pref $table iif lo to "10.1.0.$((other + 1))" lookup $table &&
+			ip -6 rule add pref $table iif lo to "fd01::$((other + 1))" lookup $table &&
+			ip -4 route add "10.1.0.$((other + 1))" dev "veth$i" src "10.1.0.$((i + 1))" table $table &&
+			ip -6 route add "fd01::$((other + 1))" dev "veth$i" src "fd01::$((i + 1))" table $table &&
+			ip neigh replace "10.1.0.$((other + 1))" dev "veth$i" lladdr "$mac" nud permanent &&
+			ip neigh replace "fd01::$((other + 1))" dev "veth$i" lladdr "$mac" nud permanent ||
+			bad "cannot send veth$i's packets over the wire" || return
+	done
 }
 
 # veth_bursts MODE: what the veth pair does with bursts of packets in one skb
@@ -222,12 +259,21 @@ veth_bursts() {
 }
 
 net_down() {
-	local ns
+	local ns family
 
 	for ns in ns1 ns2; do
 		[ ! -e /run/netns/$ns ] || ip netns del $ns
 	done
 	[ ! -e /sys/class/net/veth0 ] || ip link del veth0
+	# what net_up_here has done to the routing rules
+	for family in -4 -6; do
+		if ip $family rule show | grep -q '^32000:'; then
+			ip $family rule add pref 0 lookup local
+			for ns in 100 101 32000; do
+				ip $family rule del pref $ns
+			done
+		fi
+	done
 }
 
 # link_add NS NAME NETDEV
@@ -246,9 +292,9 @@ device_gone() { ! device_exists "$1"; }
 # port_state DEVICE: ACTIVE, DOWN
 port_state() { sed 's/.*: //' "/sys/class/infiniband/$1/ports/1/state"; }
 
-# setup: driver, topology, both devices; remembers the object counts
+# setup [TOPOLOGY]: driver, net_up or TOPOLOGY, both devices; remembers the object counts
 setup() {
-	driver_load && net_up && link_add ns1 rxe0 veth0 && link_add ns2 rxe1 veth1 || return
+	driver_load && "${1:-net_up}" && link_add ns1 rxe0 veth0 && link_add ns2 rxe1 veth1 || return
 	driver_is_ours || return
 	eventually port_is rxe0 ACTIVE && eventually port_is rxe1 ACTIVE ||
 		bad "ports are $(port_state rxe0), $(port_state rxe1), not ACTIVE" || return
@@ -287,10 +333,12 @@ cleanup_all() {
 }
 
 # core_makes_links: does the RDMA core itself have "rdma link add" (5.1 and later),
-# and so loads the driver that makes the link? Before, the driver serves it.
+# and so loads the driver that makes the link? Before, the driver serves it. Ask
+# depmod's index, and /proc/kallsyms only about what is built in: the symbols of
+# modules move in it while any module comes or goes, and a reader may miss some.
 core_makes_links() {
-	modprobe -q ib_core
-	grep -qw rdma_link_register /proc/kallsyms
+	grep -qsw symbol:rdma_link_register "/lib/modules/$(uname -r)/modules.symbols" ||
+		grep -v '\[' /proc/kallsyms | grep -w rdma_link_register >/dev/null
 }
 
 # fresh_start: whatever the last file left

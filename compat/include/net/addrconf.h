@@ -22,15 +22,11 @@ static inline void rxe_compat_addrconf_addr_eui48(u8 *eui, const char *addr)
 
 #if !RXE_HAVE_IPV6_DEV_MC_INC
 
-/* Loses: IPv6 multicast; whoever attaches a QP to such a group gets this error. */
-static inline int rxe_compat_ipv6_dev_mc_inc(struct net_device *dev,
-					     const struct in6_addr *addr)
-{
-	return -EOPNOTSUPP;
-}
+int rxe_compat_ipv6_dev_mc_inc(struct net_device *dev, const struct in6_addr *addr);
+void rxe_compat_ipv6_dev_mc_dec(struct net_device *dev, const struct in6_addr *addr);
 
-#define ipv6_dev_mc_inc			rxe_compat_ipv6_dev_mc_inc
-#define ipv6_dev_mc_dec(dev, addr)	((void)0)
+#define ipv6_dev_mc_inc rxe_compat_ipv6_dev_mc_inc
+#define ipv6_dev_mc_dec rxe_compat_ipv6_dev_mc_dec
 
 #endif /* !RXE_HAVE_IPV6_DEV_MC_INC */
 

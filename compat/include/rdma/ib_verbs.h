@@ -74,6 +74,8 @@ enum {
 #if RXE_HAVE_IB_DEVICE_OPS
 #define rxe_compat_ib_port_attr	ib_port_attr
 #define rxe_compat_ib_qp_attr	ib_qp_attr
+#define rxe_compat_rdma_ah_attr	rdma_ah_attr
+#define rxe_compat_rdma_ah_init_attr rdma_ah_init_attr
 #endif
 
 #if !RXE_HAVE_IB_OPS_CREATE_USER_CQ || !RXE_HAVE_IB_OPS_CREATE_CQ_ATTRS || \
@@ -142,12 +144,12 @@ struct rxe_compat_ib_device_ops {
 	void (*disassociate_ucontext)(struct ib_ucontext *context);
 	int (*alloc_pd)(struct ib_pd *pd, struct ib_udata *udata);
 	int (*dealloc_pd)(struct ib_pd *pd, struct ib_udata *udata);
-	int (*create_ah)(struct ib_ah *ah, struct rdma_ah_init_attr *attr,
+	int (*create_ah)(struct ib_ah *ah, struct rxe_compat_rdma_ah_init_attr *attr,
 			 struct ib_udata *udata);
-	int (*create_user_ah)(struct ib_ah *ah, struct rdma_ah_init_attr *attr,
+	int (*create_user_ah)(struct ib_ah *ah, struct rxe_compat_rdma_ah_init_attr *attr,
 			      struct ib_udata *udata);
-	int (*modify_ah)(struct ib_ah *ah, struct rdma_ah_attr *attr);
-	int (*query_ah)(struct ib_ah *ah, struct rdma_ah_attr *attr);
+	int (*modify_ah)(struct ib_ah *ah, struct rxe_compat_rdma_ah_attr *attr);
+	int (*query_ah)(struct ib_ah *ah, struct rxe_compat_rdma_ah_attr *attr);
 	int (*destroy_ah)(struct ib_ah *ah, u32 flags);
 	int (*create_qp)(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 			 struct ib_udata *udata);

@@ -28,11 +28,13 @@ enum ib_gid_type {
 	IB_GID_TYPE_ROCE_UDP_ENCAP,
 };
 
+#if !RXE_HAVE_RDMA_AH_ATTR
 enum rdma_ah_attr_type {
 	RDMA_AH_ATTR_TYPE_UNDEFINED,
 	RDMA_AH_ATTR_TYPE_IB,
 	RDMA_AH_ATTR_TYPE_ROCE,
 };
+#endif
 
 enum ib_port_phys_state {
 	IB_PORT_PHYS_STATE_POLLING = 2,
@@ -42,10 +44,7 @@ enum ib_port_phys_state {
 
 #define IB_FW_VERSION_NAME_MAX	32
 
-/*
- * By which IP a datagram came. Loses: the core does not ask, and takes the GRH of
- * a datagram over IPv4 for one over IPv6; user space reads it right.
- */
+/* By which IP a datagram came; the core does not ask (compat/ib_datagram.c). */
 #define RDMA_NETWORK_IPV4	0
 #define RDMA_NETWORK_IPV6	0
 #define IB_WC_WITH_NETWORK_HDR_TYPE 0
@@ -75,38 +74,38 @@ struct rxe_compat_ib_global_route {
 	u8			traffic_class;
 };
 
-struct roce_ah_attr {
+struct rxe_compat_roce_ah_attr {
 	u8			dmac[ETH_ALEN];
 };
 
-struct rdma_ah_attr {
+struct rxe_compat_rdma_ah_attr {
 	struct rxe_compat_ib_global_route grh;
 	u8			sl;
 	u8			static_rate;
 	u32			port_num;
 	u8			ah_flags;
 	enum rdma_ah_attr_type	type;
-	struct roce_ah_attr	roce;
+	struct rxe_compat_roce_ah_attr roce;
 };
 
-struct rdma_ah_init_attr {
-	struct rdma_ah_attr	*ah_attr;
+struct rxe_compat_rdma_ah_init_attr {
+	struct rxe_compat_rdma_ah_attr *ah_attr;
 	u32			flags;
 	struct net_device	*xmit_slave;
 };
 
 static inline const struct rxe_compat_ib_global_route *
-rdma_ah_read_grh(const struct rdma_ah_attr *attr)
+rxe_compat_rdma_ah_read_grh(const struct rxe_compat_rdma_ah_attr *attr)
 {
 	return &attr->grh;
 }
 
-static inline u8 rdma_ah_get_ah_flags(const struct rdma_ah_attr *attr)
+static inline u8 rxe_compat_rdma_ah_get_ah_flags(const struct rxe_compat_rdma_ah_attr *attr)
 {
 	return attr->ah_flags;
 }
 
-static inline u32 rdma_ah_get_port_num(const struct rdma_ah_attr *attr)
+static inline u32 rxe_compat_rdma_ah_get_port_num(const struct rxe_compat_rdma_ah_attr *attr)
 {
 	return attr->port_num;
 }
@@ -122,8 +121,8 @@ struct rxe_compat_ib_qp_attr {
 	u32			dest_qp_num;
 	int			qp_access_flags;
 	struct ib_qp_cap	cap;
-	struct rdma_ah_attr	ah_attr;
-	struct rdma_ah_attr	alt_ah_attr;
+	struct rxe_compat_rdma_ah_attr ah_attr;
+	struct rxe_compat_rdma_ah_attr alt_ah_attr;
 	u16			pkey_index;
 	u16			alt_pkey_index;
 	u8			en_sqd_async_notify;
@@ -156,17 +155,27 @@ struct rxe_compat_ib_port_attr {
 	u8			phys_state;
 };
 
-/* Counters, as later cores show them; here ib_sysfs.c and rdma_nl.c do. */
-struct rdma_hw_stats {
+/*
+ * Counters, as later cores show them; here ib_sysfs.c and rdma_nl.c do, also where
+ * the core has some of its own (from 4.7 on).
+ */
+struct rxe_compat_rdma_hw_stats {
 	unsigned long		lifespan;
 	const char * const	*names;
 	int			num_counters;
 	u64			value[];
 };
 
+#undef RDMA_HW_STATS_DEFAULT_LIFESPAN
 #define RDMA_HW_STATS_DEFAULT_LIFESPAN	10
+#define rdma_hw_stats		rxe_compat_rdma_hw_stats
 
 #ifndef RXE_COMPAT_KERNEL_IB_OPS
+#define rdma_ah_attr		rxe_compat_rdma_ah_attr
+#define rdma_ah_init_attr	rxe_compat_rdma_ah_init_attr
+#define rdma_ah_read_grh	rxe_compat_rdma_ah_read_grh
+#define rdma_ah_get_ah_flags	rxe_compat_rdma_ah_get_ah_flags
+#define rdma_ah_get_port_num	rxe_compat_rdma_ah_get_port_num
 #define ib_gid_attr		rxe_compat_ib_gid_attr
 #define ib_global_route		rxe_compat_ib_global_route
 #define ib_qp_attr		rxe_compat_ib_qp_attr
@@ -264,6 +273,21 @@ int rxe_compat_ib_device_init(void);
 void rxe_compat_ib_device_exit(void);
 void rxe_compat_ib_ops_dealloc(struct ib_device *device);
 
+int rxe_compat_gid_get(struct ib_device *device, u8 port, u16 index,
+		       struct rxe_compat_ib_gid_attr *gid);
+void rxe_compat_gid_put(struct rxe_compat_ib_gid_attr *gid);
+
+struct rxe_compat_receives;
+
+union ib_gid rxe_compat_group(const union ib_gid *gid);
+int rxe_compat_receives_create(const struct ib_qp_init_attr *attr,
+			       struct rxe_compat_receives **receives);
+unsigned long rxe_compat_receives_lock(struct rxe_compat_receives *receives);
+void rxe_compat_receives_unlock(struct rxe_compat_receives *receives,
+				const struct ib_recv_wr *wr, const struct ib_recv_wr *end,
+				unsigned long flags);
+void rxe_compat_receive_polled(struct rxe_compat_receives *receives, struct ib_wc *wc);
+
 /*
  * The driver asks for the device's namespace. Loses: the core shows a device in
  * every namespace.
@@ -277,9 +301,11 @@ void rxe_compat_ib_ops_dealloc(struct ib_device *device);
 #ifndef RXE_COMPAT_KERNEL_IB_OPS
 #define ib_dealloc_device	rxe_compat_ib_dealloc_device
 #define ib_register_device	rxe_compat_ib_register_device
+#if !RXE_HAVE_IB_MODIFY_QP_IS_OK_4
 #define ib_modify_qp_is_ok(cur, next, type, mask) \
 	ib_modify_qp_is_ok(cur, next, type, (enum ib_qp_attr_mask)(mask), \
 			   IB_LINK_LAYER_ETHERNET)
+#endif
 #endif
 
 #endif /* RXE_COMPAT_RDMA_RXE_COMPAT_VERBS_H */
