@@ -25,6 +25,7 @@ topology() {
 modules() {
 	local module
 
+	command -v fio >/dev/null || { skip "no fio here"; return; }
 	for module in "${MODULES[@]}"; do
 		modprobe -qn "$module" || { skip "this kernel has no $module"; return; }
 	done
@@ -77,19 +78,31 @@ verify() {
 	done
 }
 
-# Two writers at once, then the controller goes in the middle of it.
-load_ends() { ! kill -0 "$1" 2>/dev/null; }
-disconnect_under_load() {
-	dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=100000 oflag=direct status=none 2>/dev/null &
-	local one=$!
-	dd if=/dev/nvme0n1 of=/dev/null bs=4k count=100000 iflag=direct status=none 2>/dev/null &
-	local two=$!
+# fio with verify: random offsets and lengths, many at a time, each block with a
+# checksum and its place in it
+fio_verify() {
+	timeout $((PATIENCE * 3)) fio --name=verify --filename=/dev/nvme0n1 --ioengine=libaio \
+		--direct=1 --rw=randwrite --bsrange=512-128k --blockalign=512 --iodepth=16 --size=24M \
+		--verify=crc32c --verify_fatal=1 --do_verify=1 --randseed=1 ||
+		bad "fio: status $?" || return
+	grep -q 'err= 0' "$CASE_LOG" || bad "fio does not say err= 0"
+}
 
-	sleep 2
+# fio with two jobs, then the controller goes in the middle of it: both get errors.
+load_ends() { ! kill -0 "$1" 2>/dev/null; }
+done_so_far() { awk '{ print $1 + $5 }' /sys/block/nvme0n1/stat; } # reads and writes
+load_runs() { [ "$(done_so_far)" -gt $(($1 + 100)) ]; }
+disconnect_under_load() {
+	local before load
+
+	before=$(done_so_far)
+	fio --name=write --rw=randwrite --bs=64k --name=read --rw=randread --bs=4k --filename=/dev/nvme0n1 \
+		--ioengine=libaio --direct=1 --iodepth=16 --size=60M --time_based --runtime=600 &
+	load=$!
+	eventually load_runs "$before" || bad "fio does nothing"
 	disconnect || return
-	eventually load_ends $one && eventually load_ends $two || bad "dd hangs after the disconnect" || return
-	wait $one $two
-	return 0
+	eventually load_ends $load || bad "fio hangs after the disconnect" || return
+	! wait $load || bad "fio saw no error"
 }
 
 clean_up() {
@@ -105,6 +118,7 @@ check export export_ram || return
 check connect connect '' || return
 check small-pieces verify 200 512 4096
 check large-pieces verify 8 65536 1048576
+check fio-verify fio_verify
 check disconnect-under-load disconnect_under_load
 check connect-again connect ',queue_size=16' && check verify-again verify 50 4096 65536
 check disconnect disconnect
