@@ -167,7 +167,7 @@ PROBE(ib_ops_report_port_event)
 	MEMBER(struct ib_device_ops, report_port_event);
 }
 
-/* Linux 5.11: create_user_ah split from create_ah, which now serves the kernel only */
+/* Linux 5.11: "RDMA: Remove AH from uverbs_cmd_mask": create_ah serves the kernel only */
 #line 1 "probe:ib_ops_create_user_ah"
 PROBE(ib_ops_create_user_ah)
 {
@@ -242,7 +242,7 @@ PROBE(ib_ops_alloc_mr_no_udata)
 	SAME(ops.alloc_mr, struct ib_mr *(*)(struct ib_pd *, enum ib_mr_type, u32));
 }
 
-/* Linux 5.10: the core allocates memory windows */
+/* Linux 5.10: "RDMA: Clean MW allocation and free flows" */
 #line 1 "probe:ib_ops_size_ib_mw"
 PROBE(ib_ops_size_ib_mw)
 {
@@ -303,7 +303,7 @@ PROBE(ib_gid_attr_gid)
 	MEMBER(struct ib_gid_attr, gid);
 }
 
-/* Linux 4.18: names for the numbers of requests that user space uses */
+/* Linux 4.19: "IB/rxe: Revise the ib_wr_opcode enum": the numbers of user space have names */
 #line 1 "probe:ib_uverbs_wr_opcode"
 PROBE(ib_uverbs_wr_opcode)
 {
@@ -339,14 +339,14 @@ PROBE(ib_port_attr_active_speed_u16)
 	SAME(attr.active_speed, u16);
 }
 
-/* Linux 5.8: what creates an address handle is a structure, with the slave of a bond */
+/* Linux 5.8: "RDMA: Group create AH arguments in struct" */
 #line 1 "probe:rdma_ah_init_attr"
 PROBE(rdma_ah_init_attr)
 {
 	MEMBER(struct rdma_ah_init_attr, ah_attr);
 }
 
-/* Linux 5.10: ib_register_device() takes the device that does the DMA */
+/* Linux 5.10: "RDMA: Explicitly pass in the dma_device to ib_register_device" */
 #line 1 "probe:ib_register_device_dma"
 PROBE(ib_register_device_dma)
 {
@@ -544,7 +544,7 @@ PROBE(dma_attrs_long)
 				  unsigned long));
 }
 
-/* Linux 5.4: a keyword for a case that goes on */
+/* Linux 5.4: "compiler_attributes.h: Add 'fallthrough' pseudo keyword for switch/case use" */
 #line 1 "probe:fallthrough"
 #ifndef fallthrough
 #error "no"
@@ -563,7 +563,7 @@ PROBE(get_random_u32)
 	DECLARED(get_random_u32);
 }
 
-/* Linux 4.18: "mm: introduce kv[mz]alloc helpers", and those for arrays */
+/* Linux 4.18: "mm: Introduce kvcalloc()" */
 #line 1 "probe:kvcalloc"
 #ifndef kvcalloc
 PROBE(kvcalloc)
@@ -638,7 +638,7 @@ PROBE(kmap_local_page)
 
 /*
  * IPv6 groups can be joined without a socket.
- * Linux 5.4 exports it to modules, 4.4 does not
+ * Linux 5.4: exported to modules; 4.4 does not
  * Export: ipv6_dev_mc_inc ipv6_dev_mc_inc
  */
 
