@@ -17,6 +17,7 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -296,7 +297,17 @@ static void destroy_srq(struct ib_srq *srq, struct ib_udata *udata)
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
 				 int access, struct ib_udata *udata)
 {
+#if !RXE_HAVE_IB_UMEM_SGT_APPEND && !RXE_HAVE_IB_UMEM_GET_DEVICE
+	struct rxe_compat_pinning pinning;
+	struct ib_mr *mr;
+
+	rxe_compat_pinning_begin(&pinning, udata);
+	mr = newest->reg_user_mr(pd, start, length, virt_addr, access, NULL, udata);
+	rxe_compat_pinning_end(&pinning);
+	return mr;
+#else
 	return newest->reg_user_mr(pd, start, length, virt_addr, access, NULL, udata);
+#endif
 }
 
 #endif /* !RXE_HAVE_IB_OPS_REG_USER_MR_DMAH */

@@ -763,7 +763,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 vi
 
 	rxe_compat_pinning_begin(&pinning, pd_context(pd));
 	mr = newest->reg_user_mr(pd, start, length, virt_addr, access, NULL,
-				 user_data(&bundle, udata, pinning.context));
+				 user_data(&bundle, udata, pd_context(pd)));
 	rxe_compat_pinning_end(&pinning);
 	if (!IS_ERR(mr))
 		made(pd->device, RXE_COMPAT_MR);

@@ -12,22 +12,22 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_umem.h>
 
-#if !RXE_HAVE_IB_DEVICE_OPS
+#if !RXE_HAVE_IB_UMEM_GET_DEVICE && !RXE_HAVE_IB_UMEM_SGT_APPEND
 
 static LIST_HEAD(pinnings);
 static DEFINE_SPINLOCK(pinnings_lock);
 
 /**
- * rxe_compat_pinning_begin() - say for which context the caller will pin memory
+ * rxe_compat_pinning_begin() - say for whom the caller will pin memory
  * @pinning: until rxe_compat_pinning_end()
- * @context: of the caller
+ * @whom: context or udata, what the kernel's ib_umem_get() wants
  *
  * Context: process context.
  */
-void rxe_compat_pinning_begin(struct rxe_compat_pinning *pinning, struct ib_ucontext *context)
+void rxe_compat_pinning_begin(struct rxe_compat_pinning *pinning, void *whom)
 {
 	pinning->task = current;
-	pinning->context = context;
+	pinning->whom = whom;
 	spin_lock(&pinnings_lock);
 	list_add(&pinning->list, &pinnings);
 	spin_unlock(&pinnings_lock);
@@ -46,20 +46,20 @@ void rxe_compat_pinning_end(struct rxe_compat_pinning *pinning)
 	spin_unlock(&pinnings_lock);
 }
 
-static struct ib_ucontext *pinning_context(void)
+static void *pinning_for_whom(void)
 {
 	struct rxe_compat_pinning *pinning;
-	struct ib_ucontext *context = NULL;
+	void *whom = NULL;
 
 	spin_lock(&pinnings_lock);
 	list_for_each_entry(pinning, &pinnings, list)
 		if (pinning->task == current)
-			context = pinning->context;
+			whom = pinning->whom;
 	spin_unlock(&pinnings_lock);
-	return context;
+	return whom;
 }
 
-#endif /* !RXE_HAVE_IB_DEVICE_OPS */
+#endif /* !RXE_HAVE_IB_UMEM_GET_DEVICE */
 
 #if !RXE_HAVE_IB_UMEM_SGT_APPEND
 
@@ -86,7 +86,7 @@ rxe_compat_ib_umem_get(struct ib_device *device, unsigned long addr, size_t size
 #if RXE_HAVE_IB_UMEM_GET_DEVICE
 	umem->kernel = ib_umem_get(device, addr, size, access);
 #else
-	umem->kernel = ib_umem_get(pinning_context(), addr, size, access, 0);
+	umem->kernel = ib_umem_get(pinning_for_whom(), addr, size, access, 0);
 #endif
 	if (IS_ERR(umem->kernel)) {
 		err = PTR_ERR(umem->kernel);

@@ -544,7 +544,10 @@ PROBE(dma_attrs_long)
 				  unsigned long));
 }
 
-/* Linux 5.4: "compiler_attributes.h: Add 'fallthrough' pseudo keyword for switch/case use" */
+/*
+ * A keyword for a case that goes on.
+ * Linux 5.4: "compiler_attributes.h: Add ... pseudo keyword for switch/case use"
+ */
 #line 1 "probe:fallthrough"
 #ifndef fallthrough
 #error "no"

@@ -23,19 +23,19 @@ struct rxe_compat_ib_umem {
 	struct rxe_compat_sg_append	sgt_append;
 };
 
-#if !RXE_HAVE_IB_DEVICE_OPS
+#if !RXE_HAVE_IB_UMEM_GET_DEVICE
 
 /*
- * Memory is pinned for a context there, and for a device later. The driver pins
- * while it is in reg_user_mr; this says for whom.
+ * Memory was pinned for a context, then for udata, before it was for a device. The
+ * driver pins while it is in reg_user_mr; this says for whom.
  */
 struct rxe_compat_pinning {
 	struct list_head	list;
 	struct task_struct	*task;
-	struct ib_ucontext	*context;
+	void			*whom;
 };
 
-void rxe_compat_pinning_begin(struct rxe_compat_pinning *pinning, struct ib_ucontext *context);
+void rxe_compat_pinning_begin(struct rxe_compat_pinning *pinning, void *whom);
 void rxe_compat_pinning_end(struct rxe_compat_pinning *pinning);
 
 #endif
