@@ -16,6 +16,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
+#include <rdma/ib_mad.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
@@ -120,6 +121,33 @@ typedef u8 kernel_port;
 #else
 typedef u32 kernel_port;
 #endif /* !RXE_HAVE_IB_OPS_PORT_U32 */
+
+#if !RXE_HAVE_IB_OPS_PROCESS_MAD_WHOLE
+
+/* A MAD of another size is Omni-Path's, which the driver does not have. */
+static int process_mad(struct ib_device *device, int flags, u8 port, const struct ib_wc *wc,
+		       const struct ib_grh *grh, const struct ib_mad_hdr *in, size_t in_size,
+		       struct ib_mad_hdr *out, size_t *out_size, u16 *out_pkey_index)
+{
+	if (in_size != sizeof(struct ib_mad) || *out_size != sizeof(struct ib_mad))
+		return IB_MAD_RESULT_FAILURE;
+	return newest->process_mad(device, flags, port, wc, grh,
+				   container_of(in, const struct ib_mad, mad_hdr),
+				   container_of(out, struct ib_mad, mad_hdr), out_size,
+				   out_pkey_index);
+}
+
+#elif !RXE_HAVE_IB_OPS_PORT_U32
+
+static int process_mad(struct ib_device *device, int flags, u8 port, const struct ib_wc *wc,
+		       const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+		       size_t *out_size, u16 *out_pkey_index)
+{
+	return newest->process_mad(device, flags, port, wc, grh, in, out, out_size,
+				   out_pkey_index);
+}
+
+#endif /* !RXE_HAVE_IB_OPS_PROCESS_MAD_WHOLE */
 
 #if !RXE_HAVE_IB_OPS_ALLOC_HW_PORT_STATS
 
@@ -442,6 +470,12 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 	SAME(query_device);
 #else
 	VIA(query_device, query_device, query_device);
+#endif
+
+#if RXE_HAVE_IB_OPS_PROCESS_MAD_WHOLE && RXE_HAVE_IB_OPS_PORT_U32
+	SAME(process_mad);
+#else
+	VIA(process_mad, process_mad, process_mad);
 #endif
 
 #if RXE_HAVE_IB_OPS_PORT_U32

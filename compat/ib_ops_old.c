@@ -16,6 +16,7 @@
 #include <linux/vmalloc.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
+#include <rdma/ib_mad.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/ib_verbs.h>
@@ -176,6 +177,18 @@ static enum rdma_link_layer get_link_layer(struct ib_device *device, u8 port)
 static int query_pkey(struct ib_device *device, u8 port, u16 index, u16 *pkey)
 {
 	return newest->query_pkey(device, port, index, pkey);
+}
+
+/* A MAD of another size is Omni-Path's, which the driver does not have. */
+static int process_mad(struct ib_device *device, int flags, u8 port, const struct ib_wc *wc,
+		       const struct ib_grh *grh, const struct ib_mad_hdr *in, size_t in_size,
+		       struct ib_mad_hdr *out, size_t *out_size, u16 *out_pkey_index)
+{
+	if (in_size != sizeof(struct ib_mad) || *out_size != sizeof(struct ib_mad))
+		return IB_MAD_RESULT_FAILURE;
+	return newest->process_mad(device, flags, port, wc, grh,
+				   (const struct ib_mad *)in, (struct ib_mad *)out,
+				   out_size, out_pkey_index);
 }
 
 static struct net_device *get_netdev(struct ib_device *device, u8 port)
@@ -839,6 +852,7 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	device->add_gid = add_gid;
 	device->del_gid = del_gid;
 	device->query_pkey = query_pkey;
+	device->process_mad = process_mad;
 	device->alloc_ucontext = alloc_ucontext;
 	device->dealloc_ucontext = dealloc_ucontext;
 	device->disassociate_ucontext = ops->disassociate_ucontext;

@@ -183,6 +183,16 @@ PROBE(ib_ops_port_u32)
 	SAME(ops.query_pkey, int (*)(struct ib_device *, u32, u16, u16 *));
 }
 
+/* Linux 5.5: "RDMA: Change MAD processing function to remove extra casting and parameter" */
+#line 1 "probe:ib_ops_process_mad_whole"
+PROBE(ib_ops_process_mad_whole)
+{
+	struct ib_device_ops ops;
+	struct ib_mad *mad = NULL;
+
+	ops.process_mad(NULL, 0, 1, NULL, NULL, mad, mad, NULL, NULL);
+}
+
 /* Linux 5.14: "RDMA: Split the alloc_hw_stats() ops to port and device variants" */
 #line 1 "probe:ib_ops_alloc_hw_port_stats"
 PROBE(ib_ops_alloc_hw_port_stats)

@@ -43,6 +43,9 @@ enum rxe_counter {
 	RXE_CNT_COUNT
 };
 
+/* Counters that one attribute of performance management shows at most (pma.c) */
+#define RXE_PMA_FIELDS	7
+
 struct rxe_counters {
 	u64 value[RXE_CNT_COUNT];
 };

@@ -249,6 +249,7 @@ void rxe_task_start(struct rxe_task *task);
  * @link: in link.c's list
  * @leaving: unregistration is queued; link.c's lock
  * @counters: per CPU
+ * @pma_base: what counters were when they were set, for two attributes (pma.c)
  * @map_lock: @pending_maps
  * @pending_maps: rings that user space has not mapped yet (ring.c)
  * @port_state: last port state told to the core
@@ -272,6 +273,7 @@ struct rxe_dev {
 	struct list_head		link;
 	bool				leaving;
 	struct rxe_counters __percpu	*counters;
+	u64				pma_base[2][RXE_PMA_FIELDS];
 	spinlock_t			map_lock;	/* pending_maps */
 	struct list_head		pending_maps;
 	enum ib_port_state		port_state;

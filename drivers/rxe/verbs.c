@@ -206,6 +206,7 @@ const struct ib_device_ops rxe_verbs_ops = {
 	.get_link_layer		= verbs_link_layer,
 	.get_port_immutable	= verbs_port_immutable,
 	.query_pkey		= verbs_query_pkey,
+	.process_mad		= rxe_pma_process_mad,
 
 	.alloc_hw_port_stats	= rxe_counters_alloc_stats,
 	.get_hw_stats		= rxe_counters_get_stats,

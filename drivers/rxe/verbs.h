@@ -49,6 +49,9 @@ int rxe_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata);
 int rxe_mcast_attach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int rxe_mcast_detach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int rxe_pma_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
+			const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+			size_t *out_size, u16 *out_pkey_index);
 int rxe_requester_post(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr **bad);
 int rxe_recv_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,

@@ -86,7 +86,7 @@ enum {
 	!RXE_HAVE_IB_OPS_DEALLOC_PD_INT || !RXE_HAVE_IB_OPS_DESTROY_AH_INT || \
 	!RXE_HAVE_IB_OPS_DESTROY_CQ_INT || !RXE_HAVE_IB_OPS_DESTROY_SRQ_INT || \
 	!RXE_HAVE_RDMA_AH_INIT_ATTR || !RXE_HAVE_IB_OPS_ALLOC_MR_NO_UDATA || \
-	!RXE_HAVE_IB_OPS_SIZE_IB_MW || \
+	!RXE_HAVE_IB_OPS_SIZE_IB_MW || !RXE_HAVE_IB_OPS_PROCESS_MAD_WHOLE || \
 	!RXE_HAVE_IB_DEVICE_OPS
 #define RXE_COMPAT_IB_OPS 1
 #else
@@ -107,6 +107,7 @@ struct rdma_ah_init_attr {
 #if RXE_COMPAT_IB_OPS
 
 struct ib_dmah;
+struct ib_mad;
 struct rdma_hw_stats;
 struct uverbs_attr_bundle;
 
@@ -138,6 +139,10 @@ struct rxe_compat_ib_device_ops {
 				  struct ib_port_immutable *immutable);
 	enum rdma_link_layer (*get_link_layer)(struct ib_device *device, u32 port);
 	int (*query_pkey)(struct ib_device *device, u32 port, u16 index, u16 *pkey);
+	int (*process_mad)(struct ib_device *device, int flags, u32 port,
+			   const struct ib_wc *wc, const struct ib_grh *grh,
+			   const struct ib_mad *in, struct ib_mad *out, size_t *out_size,
+			   u16 *out_pkey_index);
 	int (*alloc_ucontext)(struct ib_ucontext *context, struct ib_udata *udata);
 	void (*dealloc_ucontext)(struct ib_ucontext *context);
 	int (*mmap)(struct ib_ucontext *context, struct vm_area_struct *vma);
