@@ -187,7 +187,7 @@ PROBE(ib_ops_port_u32)
 #line 1 "probe:ib_ops_process_mad_whole"
 PROBE(ib_ops_process_mad_whole)
 {
-	struct ib_device_ops ops;
+	static struct ib_device_ops ops;
 	struct ib_mad *mad = NULL;
 
 	ops.process_mad(NULL, 0, 1, NULL, NULL, mad, mad, NULL, NULL);
