@@ -354,13 +354,14 @@ fresh_start() {
 
 gids() { head -n 8 "/sys/class/infiniband/$1/ports/1/gids/"* 2>/dev/null | grep -v 0000:0000:0000:0000:0000:0000:0000:0000; }
 
-# gid_index DEVICE v4|v6|ll: index of the RoCE v2 GID of that kind
+# gid_index DEVICE v4|v6|ll: index of the RoCE v2 GID of that kind (fd01:: between
+# namespaces, fd77:: between guests)
 gid_index() {
 	local dir=/sys/class/infiniband/$1/ports/1 i gid type pattern
 
 	case $2 in
 	v4) pattern='0000:0000:0000:0000:0000:ffff:*' ;;
-	v6) pattern='fd01:*' ;;
+	v6) pattern='fd[07][17]:*' ;;
 	ll) pattern='fe80:*' ;;
 	esac
 	for i in 0 1 2 3 4 5 6 7; do
