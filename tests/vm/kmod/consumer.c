@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The cases of rxe_consumer, and what they share: two connected ends.
+ *
+ * Loading the module runs all cases; it says in the kernel log, for each, "ok NAME"
+ * or "not ok NAME". Parameters: the names of two devices, and a GID index of each.
+ */
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <rdma/ib_cache.h>
+
+#include "consumer.h"
+
+static char *device[2] = { "rxe0", "rxe1" };
+module_param_array(device, charp, NULL, 0444);
+MODULE_PARM_DESC(device, "names of the devices");
+static int gid_index[2];
+module_param_array(gid_index, int, NULL, 0444);
+MODULE_PARM_DESC(gid_index, "GID index of each");
+
+/* --- waiting ---------------------------------------------------------------------------- */
+
+static void waiter_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct waiter *waiter = container_of(wc->wr_cqe, struct waiter, cqe);
+
+	waiter->wc = *wc;
+	complete(&waiter->done);
+}
+
+void waiter_init(struct waiter *waiter)
+{
+	waiter->cqe.done = waiter_done;
+	init_completion(&waiter->done);
+}
+
+/* 0 if the completion came, and is that */
+int waiter_wait(struct waiter *waiter, enum ib_wc_status status, enum ib_wc_opcode opcode)
+{
+	if (!wait_for_completion_timeout(&waiter->done, PATIENCE)) {
+		complain("no completion");
+		return -ETIMEDOUT;
+	}
+	if (waiter->wc.status != status || (!status && waiter->wc.opcode != opcode)) {
+		complain("completion: status %d, opcode %d; not status %d, opcode %d",
+			 waiter->wc.status, waiter->wc.opcode, status, opcode);
+		return -EIO;
+	}
+	return 0;
+}
+
+/* --- contents --------------------------------------------------------------------------- */
+
+static u8 byte_at(size_t i, u32 seed)
+{
+	return (i * 7 + (i >> 8) * 13 + seed * 31) & 0xff;
+}
+
+void fill(void *buf, size_t length, u32 seed)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		((u8 *)buf)[i] = byte_at(i, seed);
+}
+
+/* 0 if @buf holds what fill() puts there */
+int differs(const void *buf, size_t length, u32 seed)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		if (((const u8 *)buf)[i] != byte_at(i, seed)) {
+			complain("byte %zu of %zu is %#x, not %#x", i, length,
+				 ((const u8 *)buf)[i], byte_at(i, seed));
+			return -EIO;
+		}
+	return 0;
+}
+
+/* --- two ends --------------------------------------------------------------------------- */
+
+static int end_create(struct end *end)
+{
+	struct ib_qp_init_attr init = {
+		.cap = {
+			.max_send_wr		= DEPTH,
+			.max_recv_wr		= DEPTH,
+			.max_send_sge		= SGES,
+			.max_recv_sge		= SGES,
+			.max_inline_data	= 64,
+			.max_rdma_ctxs		= end->rdma_ctxs,
+		},
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+		.port_num	= 1,
+	};
+
+	end->pd = ib_alloc_pd(end->dev, 0);
+	if (IS_ERR(end->pd))
+		return PTR_ERR(end->pd);
+	end->cq = ib_alloc_cq(end->dev, end, 16 * DEPTH, 0, end->poll);
+	if (IS_ERR(end->cq))
+		return PTR_ERR(end->cq);
+	init.send_cq = end->cq;
+	init.recv_cq = end->cq;
+	end->qp = ib_create_qp(end->pd, &init);
+	if (IS_ERR(end->qp))
+		return PTR_ERR(end->qp);
+	EXPECT(init.cap.max_send_wr >= DEPTH && init.cap.max_inline_data >= 64);
+	return 0;
+}
+
+static int end_connect(struct end *end, struct end *peer)
+{
+	struct ib_qp_attr attr = {
+		.qp_state	 = IB_QPS_INIT,
+		.port_num	 = 1,
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+				   IB_ACCESS_REMOTE_ATOMIC,
+	};
+
+	TRY(ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			 IB_QP_ACCESS_FLAGS));
+
+	attr.qp_state = IB_QPS_RTR;
+	attr.path_mtu = IB_MTU_1024;
+	attr.dest_qp_num = peer->qp->qp_num;
+	attr.rq_psn = peer->qp->qp_num & 0xffffff;
+	attr.max_dest_rd_atomic = 16;
+	attr.min_rnr_timer = 12;
+	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(&attr.ah_attr, 1);
+	rdma_ah_set_grh(&attr.ah_attr, &peer->gid, 0, end->gid_index, 64, 0);
+	TRY(ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
+			 IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+			 IB_QP_MIN_RNR_TIMER));
+
+	attr.qp_state = IB_QPS_RTS;
+	attr.sq_psn = end->qp->qp_num & 0xffffff;
+	attr.timeout = 14;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	attr.max_rd_atomic = 16;
+	TRY(ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+			 IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC));
+	return 0;
+}
+
+int ends_connect(struct end ends[2])
+{
+	TRY(end_create(&ends[0]));
+	TRY(end_create(&ends[1]));
+	TRY(end_connect(&ends[0], &ends[1]));
+	return end_connect(&ends[1], &ends[0]);
+}
+
+void ends_destroy(struct end ends[2])
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		struct end *end = &ends[i];
+
+		if (!IS_ERR_OR_NULL(end->qp)) {
+			/* no handler is called for memory that is gone */
+			ib_drain_qp(end->qp);
+			ib_destroy_qp(end->qp);
+		}
+		if (!IS_ERR_OR_NULL(end->cq))
+			ib_free_cq(end->cq);
+		if (!IS_ERR_OR_NULL(end->pd))
+			ib_dealloc_pd(end->pd);
+		end->qp = NULL;
+		end->cq = NULL;
+		end->pd = NULL;
+	}
+}
+
+/* --- cases ------------------------------------------------------------------------------ */
+
+static const struct {
+	const char		*name;
+	int			(*run)(struct end ends[2]);
+	bool			softirq;
+	u32			rdma_ctxs;
+} cases[] = {
+	{ "dma-single", case_single },
+	{ "dma-page", case_page },
+	{ "dma-compound-page", case_compound_page },
+	{ "dma-scatterlist", case_scatterlist },
+	{ "inline", case_inline },
+	{ "write", case_write },
+	{ "write-immediate", case_write_imm },
+	{ "read", case_read },
+	{ "atomics", case_atomics },
+	{ "fast-registration", case_fast_registration },
+	{ "send-with-invalidate", case_send_invalidate },
+	{ "remote-access", case_remote_access },
+	{ "post-from-handler", case_ping_pong },
+	{ "post-from-handler-in-softirq", case_ping_pong, true },
+	{ "drain", case_drain },
+	{ "drain-in-softirq", case_drain, true },
+	{ "rdma-rw", case_rw, false, 4 },
+};
+
+static int run_case(struct end ends[2], int i)
+{
+	int ret;
+
+	ends[0].poll = cases[i].softirq ? IB_POLL_SOFTIRQ : IB_POLL_WORKQUEUE;
+	ends[1].poll = ends[0].poll;
+	ends[0].rdma_ctxs = cases[i].rdma_ctxs;
+	ends[1].rdma_ctxs = cases[i].rdma_ctxs;
+	ret = ends_connect(ends);
+	if (!ret)
+		ret = cases[i].run(ends);
+	ends_destroy(ends);
+	return ret;
+}
+
+static struct end ends[2];
+
+/* A device is there: is it one of ours? */
+static int consumer_add(struct ib_device *dev)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (!strcmp(dev_name(&dev->dev), device[i]))
+			ends[i].dev = dev;
+	return 0;
+}
+
+/* Nobody removes devices while the cases run. */
+static void consumer_remove(struct ib_device *dev, void *client_data)
+{
+}
+
+static struct ib_client client = {
+	.name	= "rxe_consumer",
+	.add	= consumer_add,
+	.remove	= consumer_remove,
+};
+
+static int __init consumer_init(void)
+{
+	int i, ret;
+
+	TRY(ib_register_client(&client));
+	for (i = 0, ret = 0; i < 2 && !ret; i++) {
+		ends[i].gid_index = gid_index[i];
+		ret = ends[i].dev ? rdma_query_gid(ends[i].dev, 1, gid_index[i], &ends[i].gid) :
+				    -ENODEV;
+	}
+	for (i = 0; i < ARRAY_SIZE(cases) && !ret; i++)
+		pr_info("rxe_consumer: %s %s\n", run_case(ends, i) ? "not ok" : "ok",
+			cases[i].name);
+	ib_unregister_client(&client);
+	return ret;
+}
+
+static void __exit consumer_exit(void)
+{
+}
+
+module_init(consumer_init);
+module_exit(consumer_exit);
+MODULE_DESCRIPTION("Test: a kernel user of two RDMA devices");
+MODULE_LICENSE("Dual BSD/GPL");

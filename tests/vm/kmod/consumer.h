@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * rxe_consumer - a kernel user of two RDMA devices that are connected by a wire.
+ *
+ * consumer.c brings up two ends and runs the cases; transfers.c moves memory of
+ * each kind with each verb, handlers.c is about completion handlers.
+ */
+#ifndef RXE_CONSUMER_H
+#define RXE_CONSUMER_H
+
+#include <linux/completion.h>
+#include <rdma/ib_verbs.h>
+
+/* Work requests of a QP, each direction, and elements of each */
+#define DEPTH	64
+#define SGES	16
+/* How long a completion may take, on a slow machine */
+#define PATIENCE	(30 * HZ)
+
+/*
+ * One of the two ends, each on a device of its own
+ * @dev: registered as long as the cases run
+ * @gid_index: its address
+ * @gid: likewise
+ * @rdma_ctxs: contexts of rdma_rw that the QP has resources for
+ * @poll: how completions are delivered
+ */
+struct end {
+	struct ib_device	*dev;
+	u8			gid_index;
+	union ib_gid		gid;
+	u32			rdma_ctxs;
+	enum ib_poll_context	poll;
+	struct ib_pd		*pd;
+	struct ib_cq		*cq;
+	struct ib_qp		*qp;
+};
+
+/*
+ * A completion that somebody waits for
+ * @cqe: for the work request
+ * @done: it is there
+ * @wc: it
+ */
+struct waiter {
+	struct ib_cqe		cqe;
+	struct completion	done;
+	struct ib_wc		wc;
+};
+
+#define complain(fmt, ...)	pr_err("rxe_consumer: " fmt "\n", ##__VA_ARGS__)
+
+/* An expression that is 0, or say so and give up */
+#define TRY(expression)								\
+do {										\
+	int __ret = (expression);						\
+										\
+	if (__ret) {								\
+		complain("%s:%d: %s: %d", __func__, __LINE__, #expression, __ret); \
+		return __ret;							\
+	}									\
+} while (0)
+
+#define EXPECT(condition)							\
+do {										\
+	if (!(condition)) {							\
+		complain("%s:%d: not so: %s", __func__, __LINE__, #condition);	\
+		return -EIO;							\
+	}									\
+} while (0)
+
+int ends_connect(struct end ends[2]);
+void ends_destroy(struct end ends[2]);
+
+void waiter_init(struct waiter *waiter);
+int waiter_wait(struct waiter *waiter, enum ib_wc_status status, enum ib_wc_opcode opcode);
+void fill(void *buf, size_t length, u32 seed);
+int differs(const void *buf, size_t length, u32 seed);
+
+int case_single(struct end ends[2]);
+int case_page(struct end ends[2]);
+int case_compound_page(struct end ends[2]);
+int case_scatterlist(struct end ends[2]);
+int case_inline(struct end ends[2]);
+int case_write(struct end ends[2]);
+int case_write_imm(struct end ends[2]);
+int case_read(struct end ends[2]);
+int case_atomics(struct end ends[2]);
+int case_fast_registration(struct end ends[2]);
+int case_send_invalidate(struct end ends[2]);
+int case_remote_access(struct end ends[2]);
+
+int case_ping_pong(struct end ends[2]);
+int case_drain(struct end ends[2]);
+int case_rw(struct end ends[2]);
+
+#endif /* RXE_CONSUMER_H */
