@@ -340,6 +340,8 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 	RX_CB(skb)->transport = rx_transport(qp);
 	if ((qp->ib.qp_num != bth_dqpn(bth) && bth_dqpn(bth) != RXE_QPN_MULTICAST) ||
 	    !net_eq(dev_net(qp->dev->ndev), net) ||
+	    /* nobody would take it from the queue before the first modify_qp */
+	    !rxe_qp_receives(qp) ||
 	    !rx_from_peer(qp, skb)) {
 		why = RXE_CNT_RX_NO_QP;
 	} else if (!rx_plain_ip(skb) ||

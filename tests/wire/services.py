@@ -245,6 +245,21 @@ def ud_no_buffer():
         equal(test.queue.state(), e.IBV_QPS_RTS, "state")
 
 
+@case("ud-not-ready")
+def ud_not_ready():
+    """A queue pair that nobody has modified yet keeps no datagrams."""
+    with Datagrams() as test:
+        other = verbs.Queue(test.device, kind=e.IBV_QPT_UD)
+        before = test.device.counter("rx_no_qp")
+        for _ in range(5):
+            test.put(b"early", dqpn=other.number)
+        soon(lambda: test.device.counter("rx_no_qp") == before + 5, "not counted")
+        other.close()
+        test.receive(wr_id=1)
+        frame = test.put(b"in time")
+        test.got(1, b"in time", frame)
+
+
 @case("ud-wrong-service")
 def ud_wrong_service():
     """An RC or UC request for a UD queue pair is malformed."""
