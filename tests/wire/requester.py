@@ -10,74 +10,14 @@ import struct
 import time
 
 import pyverbs.enums as e
+from pyverbs.qp import QPAttr
 
 import roce
 import verbs
 from harness import case, check, equal, main
-from roce import psn_add
-from stranger import MTU, SIZE, THEIRS, Far, Stranger
+from stranger import DATA, MTU, REMOTE, RKEY, SIZE, THEIRS, Asking, Far, plan
 
-REMOTE = 0x123456789000
-RKEY = 0xcafe01
 BAD_RESP_ERR = 7
-DATA = bytes(range(1, 252)) * 40
-
-
-class Asking(Stranger):
-    """The device is the one that asks."""
-
-    def __init__(self, **options):
-        super().__init__(**options)
-        self.theirs = THEIRS
-        self.memory.put(DATA)
-
-    def post(self, opcode=e.IBV_WR_RDMA_WRITE, length=64, wr_id=1, offset=0, **options):
-        """Have the device post a request."""
-        self.queue.send(opcode, [self.memory.sge(length, offset)], remote=REMOTE, rkey=RKEY,
-                        wr_id=wr_id, **options)
-
-    def asked(self, opcode, psn=None, extended=b"", payload=b"", ackreq=False):
-        """The next request is exactly this one."""
-        psn = self.theirs if psn is None else psn
-        return self.answer(opcode, psn, extended, payload, ackreq=ackreq)
-
-    def asked_write(self, psn=None, length=64, offset=0, ackreq=True):
-        """The next request is this WRITE Only."""
-        return self.asked(roce.WRITE_ONLY, psn, roce.reth(REMOTE, RKEY, length),
-                          DATA[offset:offset + length], ackreq)
-
-    def asked_read(self, psn=None, length=64, skip=0):
-        """The next request is this READ."""
-        return self.asked(roce.READ_REQUEST, psn, roce.reth(REMOTE + skip, RKEY, length))
-
-    def reply(self, opcode, psn, extended=b"", payload=b""):
-        """Send an answer of ours."""
-        self.tap.send(self.frame(opcode, extended, payload, psn=psn))
-
-    def ack(self, psn, syndrome=roce.ACK_UNLIMITED, msn=1):
-        """Send an ACK or NAK."""
-        self.reply(roce.ACK, psn, roce.aeth(syndrome, msn))
-
-    def completed(self, wr_id, status=verbs.SUCCESS):
-        """The next completion is this one."""
-        done = self.queue.sent()
-        equal((done.wr_id, done.status), (wr_id, status), "completion")
-
-    def waits(self, why):
-        """Nothing completes: an answer was without effect. Ends with an echo.
-
-        The device answers a WRITE of ours only after what came before it.
-        """
-        self.write(b"echo", SIZE - 64, ackreq=True)
-        self.msn += 1
-        self.acked()
-        self.step(messages=0)
-        self.queue.no_completion(self.queue.scq, why)
-
-
-def plan(offset, answer):
-    """The PSN of the device's requests so far, and a number of packets on."""
-    return psn_add(answer.theirs, offset)
 
 
 @case("ack")
@@ -487,6 +427,58 @@ def fence():
         test.ack(plan(2, test))
         for index in (1, 2, 3):
             test.completed(index)
+
+
+def to_state(test, state, notify=False):
+    """Modify the state alone; tell when the send queue is drained, or do not."""
+    attr = QPAttr(qp_state=state)
+    attr.en_sqd_async_notify = int(notify)
+    test.queue.qp.modify(attr, e.IBV_QP_STATE | (e.IBV_QP_EN_SQD_ASYNC_NOTIFY if notify else 0))
+
+
+@case("sqd")
+def sqd():
+    """SQD: what was begun is finished, then there is one event; what is posted
+    meanwhile waits for RTS (10.3.1.5)."""
+    with Asking() as test:
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=1)
+        test.post(wr_id=2)
+        test.asked_read()
+        test.asked_write(plan(1, test))
+        test.device.events()
+        to_state(test, e.IBV_QPS_SQD, True)
+        test.post(wr_id=3)
+        test.silent()
+        equal(test.device.event(), None, "event while a READ waits for its response")
+        test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1), DATA[:64])
+        test.completed(1)
+        equal(test.device.event(), None, "event while a WRITE waits for its ACK")
+        test.ack(plan(1, test))
+        test.completed(2)
+        equal(test.device.event(5), e.IBV_EVENT_SQ_DRAINED, "event")
+        test.silent()
+        equal((test.device.event(), test.queue.state()), (None, e.IBV_QPS_SQD),
+              "second event, state")
+        to_state(test, e.IBV_QPS_RTS)
+        test.asked_write(plan(2, test))
+        test.ack(plan(2, test))
+        test.completed(3)
+
+
+@case("sqd-idle")
+def sqd_idle():
+    """With nothing on its way it is drained at once; what is posted then waits."""
+    with Asking() as test:
+        test.device.events()
+        to_state(test, e.IBV_QPS_SQD, True)
+        equal(test.device.event(5), e.IBV_EVENT_SQ_DRAINED, "event")
+        test.post(length=64)
+        test.silent()
+        to_state(test, e.IBV_QPS_RTS)
+        test.asked_write()
+        test.ack(plan(0, test))
+        test.completed(1)
+        equal(test.device.event(), None, "event in RTS")
 
 
 @case("rnr-wait")

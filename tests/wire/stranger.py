@@ -8,6 +8,8 @@ compared, byte for byte, with the one that the protocol demands.
 
 import time
 
+import pyverbs.enums as e
+
 import roce
 import verbs
 import wire
@@ -19,6 +21,10 @@ OUR_QPN = 0xabcde1
 # First PSN of our requests, and of the device's; both wrap around soon
 FIRST = 0xfffffd
 THEIRS = 0xfffffe
+# Memory of ours, as the device names it, and what the device sends
+REMOTE = 0x123456789000
+RKEY = 0xcafe01
+DATA = bytes(range(1, 252)) * 40
 # How long an answer may take, and how long silence lasts where nothing ends it
 ANSWER = 10.0
 SILENCE = 0.2
@@ -44,7 +50,7 @@ class Stranger:
     def __init__(self, version=4, state="RTS", **options):
         self.near = {4: wire.NEAR4, 6: wire.NEAR6}[version]
         self.device, self.memory = Far.device[version], Far.memory[version]
-        self.queue = verbs.Queue(self.device)
+        self.queue = options.pop("queue", verbs.Queue)(self.device)
         self.number = self.queue.number
         self.mtu = options.setdefault("mtu", MTU)
         options.setdefault("timeout", 0)  # never send again unless told
@@ -169,3 +175,60 @@ class Stranger:
         equal(self.memory.get(SIZE - 64), memory[:-64], "memory after a packet to be dropped")
         if counter:
             equal(self.device.counter(counter) - before, 1, f"counter {counter}")
+
+
+class Asking(Stranger):
+    """The device is the one that asks."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.theirs = THEIRS
+        self.memory.put(DATA)
+
+    def post(self, opcode=e.IBV_WR_RDMA_WRITE, length=64, wr_id=1, offset=0, **options):
+        """Have the device post a request."""
+        self.queue.send(opcode, [self.memory.sge(length, offset)], remote=REMOTE, rkey=RKEY,
+                        wr_id=wr_id, **options)
+
+    def asked(self, opcode, psn=None, extended=b"", payload=b"", ackreq=False):
+        """The next request is exactly this one."""
+        psn = self.theirs if psn is None else psn
+        return self.answer(opcode, psn, extended, payload, ackreq=ackreq)
+
+    def asked_write(self, psn=None, length=64, offset=0, ackreq=True):
+        """The next request is this WRITE Only."""
+        return self.asked(roce.WRITE_ONLY, psn, roce.reth(REMOTE, RKEY, length),
+                          DATA[offset:offset + length], ackreq)
+
+    def asked_read(self, psn=None, length=64, skip=0):
+        """The next request is this READ."""
+        return self.asked(roce.READ_REQUEST, psn, roce.reth(REMOTE + skip, RKEY, length))
+
+    def reply(self, opcode, psn, extended=b"", payload=b""):
+        """Send an answer of ours."""
+        self.tap.send(self.frame(opcode, extended, payload, psn=psn))
+
+    def ack(self, psn, syndrome=roce.ACK_UNLIMITED, msn=1):
+        """Send an ACK or NAK."""
+        self.reply(roce.ACK, psn, roce.aeth(syndrome, msn))
+
+    def completed(self, wr_id, status=verbs.SUCCESS):
+        """The next completion is this one."""
+        done = self.queue.sent()
+        equal((done.wr_id, done.status), (wr_id, status), "completion")
+
+    def waits(self, why):
+        """Nothing completes: an answer was without effect. Ends with an echo.
+
+        The device answers a WRITE of ours only after what came before it.
+        """
+        self.write(b"echo", SIZE - 64, ackreq=True)
+        self.msn += 1
+        self.acked()
+        self.step(messages=0)
+        self.queue.no_completion(self.queue.scq, why)
+
+
+def plan(offset, answer):
+    """The PSN of the device's requests so far, and a number of packets on."""
+    return roce.psn_add(answer.theirs, offset)

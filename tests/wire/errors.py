@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The table of responder errors (9.9, table 63; proto/errors.c), row by row.
+
+For each row a packet made by hand earns the answer, compared byte for byte. Then
+all that follows is looked at: the state of the queue pair; its receive, if one was in
+use; the asynchronous events, each exactly once; and what is posted afterwards, which
+is flushed and raises no event.
+"""
+
+import pyverbs.enums as e
+
+import roce
+import verbs
+from harness import case, equal, main
+from stranger import DATA, FIRST, MTU, SIZE, Far, Stranger
+
+FULL = DATA[:MTU]
+REQUEST, ACCESS = [e.IBV_EVENT_QP_REQ_ERR], [e.IBV_EVENT_QP_ACCESS_ERR]
+OVERRUN = sorted([e.IBV_EVENT_CQ_ERR, e.IBV_EVENT_QP_FATAL])
+
+
+def flushed(test):
+    """Whatever is posted to a queue pair in error comes back, once, and silently."""
+    test.receive(64, wr_id=50)
+    test.queue.send(e.IBV_WR_SEND, [test.memory.sge(64)], wr_id=51)
+    for found, wr_id in ((test.queue.received(), 50), (test.queue.sent(), 51)):
+        equal((found.wr_id, found.status), (wr_id, verbs.FLUSH_ERR), "posted afterwards")
+    test.queue.no_completion(test.queue.rcq, "all are here")
+    test.queue.no_completion(test.queue.scq, "all are here")
+    equal(test.device.events(), [], "events afterwards")
+
+
+def fatal(name, syndrome, events, *packets, receive=None, **options):
+    """A row whose answer ends the connection.
+
+    Of the packets the last is at fault. With receive, the status that the receive
+    completes with, one is posted, and it takes the blow instead of an event.
+    """
+    def run():
+        with Stranger(**options) as test:
+            test.device.events()
+            if receive is not None:
+                test.receive(MTU + 8, wr_id=40)
+                test.receive(64, wr_id=41)
+            for index, packet in enumerate(packets):
+                if index:
+                    test.step(messages=0)
+                packet(test)
+            test.refused(syndrome)
+            if receive is not None:
+                for wr_id, status in ((40, receive), (41, verbs.FLUSH_ERR)):
+                    found = test.queue.received()
+                    equal((found.wr_id, found.status), (wr_id, status), "receive")
+            equal(test.device.events(), events, "events")
+            flushed(test)
+    run.__doc__ = f"NAK {syndrome:#x}, then the error state."
+    case(name)(run)
+
+
+def send(opcode, extended=b"", payload=b""):
+    """A packet without an address."""
+    return lambda test: test.send(opcode, extended, payload)
+
+
+def reth(opcode, length, payload=b"", offset=0, key=0):
+    """A packet with a RETH; key is what is wrong about its key."""
+    return lambda test: test.send(
+        opcode, test.reth(length, offset, test.memory.rkey ^ key), payload)
+
+
+fatal("opcode-sequence", roce.NAK_INVALID, REQUEST, send(roce.WRITE_MIDDLE, b"", FULL))
+fatal("opcode-sequence-receive", roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
+      send(roce.WRITE_MIDDLE, b"", FULL), receive=verbs.REM_INV_REQ_ERR)
+fatal("opcode-unsupported", roce.NAK_INVALID, REQUEST, send(0x15))
+fatal("opcode-unsupported-receive", roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
+      send(0x15), receive=verbs.REM_INV_REQ_ERR)
+fatal("length", roce.NAK_INVALID, REQUEST, reth(roce.WRITE_FIRST, 4 * MTU, FULL[:-4]))
+fatal("length-receive", roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
+      send(roce.SEND_LAST), receive=verbs.REM_INV_REQ_ERR)
+fatal("access-key", roce.NAK_ACCESS, ACCESS, reth(roce.READ_REQUEST, 64, key=0x100))
+fatal("access-range", roce.NAK_ACCESS, ACCESS, reth(roce.WRITE_ONLY, 8, DATA[:8], SIZE - 4))
+fatal("receive-too-short", roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
+      send(roce.SEND_LAST, b"", DATA[:9]), receive=verbs.LOC_LEN_ERR)
+fatal("atomic-not-aligned", roce.NAK_INVALID, REQUEST,
+      lambda test: test.send(roce.FETCH_ADD, test.atmeth(1, 0, 4)))
+fatal("too-many-reads", roce.NAK_INVALID, REQUEST, reth(roce.READ_REQUEST, 64), reads=0)
+fatal("invalidate", roce.NAK_ACCESS, [], send(roce.SEND_ONLY_INV, b"\xca\xfe\x01\x02", b"abcd"),
+      receive=verbs.REM_INV_REQ_ERR)
+
+
+@case("local-fault")
+def local_fault():
+    """The receive buffer has a wrong key: 0x63, and the receive says why."""
+    with Stranger() as test:
+        test.device.events()
+        test.queue.receive([test.memory.sge(64, lkey=test.memory.lkey ^ 0x100)], wr_id=40)
+        test.send(roce.SEND_ONLY, b"", b"abcd")
+        test.refused(roce.NAK_OPERATION)
+        found = test.queue.received()
+        equal((found.wr_id, found.status), (40, verbs.LOC_PROT_ERR), "receive")
+        equal(test.device.events(), [], "events")
+        flushed(test)
+
+
+class Narrow(verbs.Queue):
+    """A queue pair with the smallest completion queue there is."""
+
+    def __init__(self, device):
+        super().__init__(device, cqe=1)
+
+
+@case("cq-overrun")
+def cq_overrun():
+    """No room for a receive completion: 0x63, an event of each queue, and once."""
+    with Stranger(queue=Narrow) as test:
+        test.device.events()
+        room = test.queue.rcq.cqe
+        for index in range(room + 3):
+            test.receive(64, wr_id=index)
+        for _ in range(room):
+            test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)
+            test.msn += 1
+            test.acked()
+            test.step(messages=0)
+        test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)
+        test.refused(roce.NAK_OPERATION)
+        equal(sorted(test.device.events()), OVERRUN, "events")
+
+
+def harmless(test, what):
+    """The queue pair is as it was."""
+    equal((test.queue.in_error(), test.device.events()), (False, []), what)
+
+
+@case("receiver-not-ready")
+def receiver_not_ready():
+    """RNR NAK with the timer code; the message comes again."""
+    with Stranger(rnr_timer=9) as test:
+        test.device.events()
+        test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)
+        test.acked(syndrome=roce.RNR | 9)
+        harmless(test, "after an RNR NAK")
+        test.receive(64, wr_id=1)
+        test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)
+        test.msn += 1
+        test.acked()
+        equal(test.queue.received().status, verbs.SUCCESS, "receive")
+
+
+@case("psn-sequence")
+def psn_sequence():
+    """One sequence NAK; what is missing is all that it wants."""
+    with Stranger() as test:
+        test.device.events()
+        test.write(b"later", 8, psn=roce.psn_add(test.psn, 1), ackreq=True)
+        test.acked(syndrome=roce.NAK_SEQUENCE)
+        harmless(test, "after a sequence NAK")
+        test.write(b"first", 0)
+        test.step(2, 2)
+        test.acked(roce.psn_add(test.psn, -1))
+
+
+@case("replay-lost")
+def replay_lost():
+    """A duplicate that nothing is saved of: silence (class D)."""
+    with Stranger() as test:
+        test.device.events()
+        test.send(roce.FETCH_ADD, test.atmeth(1), psn=roce.psn_add(FIRST, -9))
+        test.good_write()
+        harmless(test, "after a duplicate")
+
+
+@case("state")
+def state():
+    """A queue pair that does not receive yet: silence."""
+    with Stranger() as test, Stranger(state="INIT") as other:
+        test.device.events()
+        test.tap.send(other.frame(roce.SEND_ONLY, b"", b"abcd", ackreq=True))
+        test.good_write()
+        harmless(test, "after a packet for another")
+        equal(other.queue.state(), e.IBV_QPS_INIT, "its state")
+
+
+if __name__ == "__main__":
+    main("errors", Far.setup)
