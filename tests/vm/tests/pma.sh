@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# pma-long.sh - performance management: the counters of rxe0 asked for by MADs from rxe1, and
+# pma.sh - performance management: the counters of rxe0 asked for by MADs from rxe1, and
 # those in sysfs, which the RDMA core gets in the same way. By IPv6: the core looks for
 # the request that an answer belongs to by the addresses in its GRH, and does not know
 # those of IPv4 there.
