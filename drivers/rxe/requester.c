@@ -410,7 +410,7 @@ static void sq_advance(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 count)
 
 	if (psn_before(sq->psn, sq->max_psn))
 		rxe_count_add(qp->dev, RXE_CNT_RETRANSMITTED, count);
-	if (sq->psn == sq->una_psn)
+	if (sq->psn == sq->una_psn && !sq->again)
 		sq->progress = true;	/* the clock starts with the first */
 	sq->psn = psn_add(sq->psn, count);
 	if (psn_after(sq->psn, sq->max_psn))

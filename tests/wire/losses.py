@@ -1,0 +1,318 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Each kind of packet lost, repeated or late, one at a time; and peers that are gone.
+
+The device asks, this program answers: it leaves out just one answer, gives one
+twice, or none at all. What the device then sends is compared byte for byte, and so
+is when it gives up.
+"""
+
+import struct
+import time
+
+import pyverbs.enums as e
+
+import roce
+import verbs
+from harness import case, check, equal, main
+from stranger import ANSWER, DATA, MTU, REMOTE, RKEY, Asking, Far, plan
+
+# Sends again by itself after 20 ms, 40 ms, ...; gives up late, as this program may be
+TIMEOUT = 18
+# What a busy machine may add to a time
+LATE = 2.0
+
+
+class Patient(Asking):
+    """What comes again because we were slow, and has been answered since, is skipped."""
+
+    waiting = None
+
+    def next(self, timeout=ANSWER):
+        """The packet that answer() has looked at, or another."""
+        packet, self.waiting = self.waiting, None
+        return packet or super().next(timeout)
+
+    def answer(self, opcode, psn, extended=b"", payload=b"", **fields):
+        """The next packet that is not behind this one is this one."""
+        packet = self.next()
+        while packet and (packet.psn - psn & roce.PSN_MASK) >> 23:
+            packet = self.next()
+        self.waiting = packet
+        return super().answer(opcode, psn, extended, payload, **fields)
+
+    def quiet(self):
+        """Nothing more is sent."""
+        self.tap.drain()
+        self.silent()
+
+
+def msn(count=1):
+    """AETH of a good answer."""
+    return roce.aeth(roce.ACK_UNLIMITED, count)
+
+
+def response(test, index, count, payload):
+    """One packet of a READ response."""
+    first, last = index == 0, index == count - 1
+    opcode = roce.RESP_ONLY if first and last else roce.RESP_FIRST if first else \
+        roce.RESP_LAST if last else roce.RESP_MIDDLE
+    test.reply(opcode, plan(index, test), msn() if first or last else b"",
+               payload[index * MTU:(index + 1) * MTU])
+
+
+def fetch_add(test, wr_id=1):
+    """Have the device post a FETCH ADD."""
+    test.queue.atomic(e.IBV_WR_ATOMIC_FETCH_AND_ADD, test.memory.sge(8), remote=REMOTE, rkey=RKEY,
+                      compare_add=3, wr_id=wr_id)
+
+
+def asked_atomic(test, index=0):
+    """The next request is that FETCH ADD."""
+    test.asked(roce.FETCH_ADD, plan(index, test), roce.atmeth(REMOTE, RKEY, 3))
+
+
+@case("ack-lost")
+def ack_lost():
+    """The ACK of a WRITE and of a SEND: the same packet comes again, and no other."""
+    with Patient(timeout=TIMEOUT) as test:
+        test.post()
+        for _ in range(3):
+            test.asked_write()
+        test.ack(plan(0, test))
+        test.completed(1)
+        test.post(e.IBV_WR_SEND, wr_id=2)
+        for _ in range(2):
+            test.asked(roce.SEND_ONLY, plan(1, test), b"", DATA[:64], True)
+        test.ack(plan(1, test), msn=2)
+        test.completed(2)
+        test.quiet()
+
+
+def read_response_lost(lost):
+    """One packet of a READ response is lost: only that is asked for again."""
+    total = 4 * MTU
+    fresh = bytes(reversed(DATA[:total]))
+    # only of the last one nothing tells but the timer
+    with Patient(timeout=TIMEOUT if lost == 3 else 0) as test:
+        test.post(e.IBV_WR_RDMA_READ, total)
+        test.asked_read(length=total)
+        for index in range(4):
+            if index != lost:
+                response(test, index, 4, fresh)
+        test.asked_read(plan(lost, test), MTU, lost * MTU)
+        test.reply(roce.RESP_ONLY, plan(lost, test), msn(), fresh[lost * MTU:(lost + 1) * MTU])
+        test.completed(1)
+        equal(test.memory.get(total), fresh, "bytes of the READ")
+        test.quiet()
+
+
+for number, place in ((0, "first"), (1, "middle"), (3, "last")):
+    case(f"read-response-{place}")(lambda n=number: read_response_lost(n))
+
+
+@case("read-response-all")
+def read_response_all():
+    """The whole response is lost, or the request: it is asked for once more."""
+    with Patient(timeout=TIMEOUT) as test:
+        test.post(e.IBV_WR_RDMA_READ, 2 * MTU)
+        for _ in range(2):
+            test.asked_read(length=2 * MTU)
+        for index in range(2):
+            response(test, index, 2, DATA)
+        test.completed(1)
+
+
+@case("atomic-response")
+def atomic_response():
+    """The result of an atomic is lost: the same request comes again."""
+    with Patient(timeout=TIMEOUT) as test:
+        fetch_add(test)
+        for _ in range(2):
+            asked_atomic(test)
+        test.reply(roce.ATOMIC_ACK, plan(0, test), msn() + struct.pack(">Q", 99))
+        test.completed(1)
+        equal(struct.unpack("=Q", test.memory.get(8))[0], 99, "result")
+
+
+@case("nak-lost")
+def nak_lost():
+    """The NAK for a lost request is lost, too: the timer makes up for it."""
+    with Patient(timeout=TIMEOUT) as test:
+        for index in range(3):
+            test.post(wr_id=index)
+        for index in range(3):
+            test.asked_write(plan(index, test))
+        test.ack(plan(0, test))
+        test.completed(0)
+        # no NAK for the second; what was behind it has been kept
+        test.asked_write(plan(1, test))
+        test.ack(plan(2, test), msn=3)
+        test.completed(1)
+        test.completed(2)
+
+
+@case("rnr-nak-lost")
+def rnr_nak_lost():
+    """An RNR NAK is lost: the message comes again, and the next one is heeded."""
+    with Patient(timeout=TIMEOUT) as test:
+        test.post(e.IBV_WR_SEND)
+        for _ in range(2):
+            test.asked(roce.SEND_ONLY, plan(0, test), b"", DATA[:64], True)
+        test.ack(plan(0, test), roce.RNR | 20, 0)
+        test.asked(roce.SEND_ONLY, plan(0, test), b"", DATA[:64], True)
+        test.ack(plan(0, test))
+        test.completed(1)
+
+
+@case("answers-twice")
+def answers_twice():
+    """Each kind of answer twice, at once and when the next request is under way: it
+    completes one request, and changes no byte of another."""
+    with Asking() as test:
+        other = bytes(64)
+        test.post(wr_id=1)
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=2)
+        fetch_add(test, 3)
+        for _ in range(3):
+            test.next()
+
+        def answers():
+            test.ack(plan(0, test))
+            test.reply(roce.RESP_ONLY, plan(1, test), msn(2), b"R" * 64)
+            test.reply(roce.ATOMIC_ACK, plan(2, test), msn(3) + struct.pack(">Q", 7))
+
+        for _ in range(2):
+            answers()
+        for index in (1, 2, 3):
+            test.completed(index)
+        test.memory.put(other)
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=4)
+        test.asked_read(plan(3, test))
+        answers()
+        test.waits("answers of long ago")
+        equal(test.memory.get(64), other, "memory")
+        test.reply(roce.RESP_ONLY, plan(3, test), msn(4), b"S" * 64)
+        test.completed(4)
+        equal(test.memory.get(64), b"S" * 64, "bytes of the READ")
+
+
+@case("ack-overtaken")
+def ack_overtaken():
+    """ACKs in the wrong order: the later one counts, the earlier one is nothing."""
+    with Asking() as test:
+        for index in range(3):
+            test.post(wr_id=index)
+        for index in range(3):
+            test.next()
+        for index in (1, 0, 2):
+            test.ack(plan(index, test), msn=index + 1)
+        for index in range(3):
+            test.completed(index)
+        test.silent()
+
+
+def rnr_retries(count):
+    """rnr_retry is how often a message comes again after an RNR NAK; 7 is for ever."""
+    with Asking(rnr_retry=count, timeout=0) as test:
+        test.post(e.IBV_WR_SEND)
+        for _ in range(20 if count == 7 else count + 1):
+            test.asked(roce.SEND_ONLY, plan(0, test), b"", DATA[:64], True)
+            test.ack(plan(0, test), roce.RNR | 1, 0)
+        if count < 7:
+            test.completed(1, verbs.RNR_RETRY_EXC_ERR)
+            check(test.queue.in_error(), "the queue pair is not in its error state")
+            test.silent(0.02)
+            return
+        test.asked(roce.SEND_ONLY, plan(0, test), b"", DATA[:64], True)
+        test.ack(plan(0, test))
+        test.completed(1)
+
+
+for number in range(8):
+    case(f"rnr-retry-{number}")(lambda n=number: rnr_retries(n))
+
+
+@case("rnr-retry-restored")
+def rnr_retry_restored():
+    """A message that got through gives the next one all its retries."""
+    with Asking(rnr_retry=1, timeout=0) as test:
+        for index in range(3):
+            test.post(e.IBV_WR_SEND, wr_id=index)
+            test.asked(roce.SEND_ONLY, plan(index, test), b"", DATA[:64], True)
+            test.ack(plan(index, test), roce.RNR | 1, index)
+            test.asked(roce.SEND_ONLY, plan(index, test), b"", DATA[:64], True)
+            test.ack(plan(index, test), msn=index + 1)
+            test.completed(index)
+
+
+def dead(timeout, count):
+    """Nobody answers: given up after 1 to 4 times what timeout and retry_cnt promise
+    (11.6.2), one packet at a time."""
+    promised = 4.096e-6 * (1 << timeout) * (count + 1)
+    with Asking(timeout=timeout, retry=count) as test:
+        start = time.monotonic()
+        test.post()
+        test.completed(1, verbs.RETRY_EXC_ERR)
+        took = time.monotonic() - start
+        equal({p.psn for p in test.tap.drain()}, {plan(0, test)}, "PSNs")
+        check(took >= promised, f"given up after {took:.3f} s instead of {promised:.3f}")
+        # no timer here is shorter than 2 ms
+        most = 4 * max(promised, 0.002 * (count + 1)) + LATE
+        check(took <= most, f"given up after {took:.3f} s, promised were {promised:.3f}")
+
+
+for exponent, retry in ((1, 0), (8, 7), (12, 3), (14, 0), (14, 3), (16, 1)):
+    case(f"dead-peer-{exponent}-{retry}")(lambda t=exponent, r=retry: dead(t, r))
+
+
+@case("dead-peer-never")
+def dead_peer_never():
+    """timeout 0 is for ever: nothing is sent again, nothing given up."""
+    with Asking(timeout=0, retry=0) as test:
+        test.post()
+        test.asked_write()
+        test.silent(0.5)
+        test.queue.no_completion(test.queue.scq, "nobody has answered")
+        test.ack(plan(0, test))
+        test.completed(1)
+
+
+@case("retries-restored")
+def retries_restored():
+    """Each answer gives back all retries: with a retry_cnt of 1, one loss after the
+    other is survived."""
+    with Patient(timeout=TIMEOUT, retry=1) as test:
+        for index in range(4):
+            test.post(wr_id=index)
+            for _ in range(2):
+                test.asked_write(plan(index, test))
+            test.ack(plan(index, test), msn=index + 1)
+            test.completed(index)
+
+
+@case("dead-peer-flushes")
+def dead_peer_flushes():
+    """The oldest request has the error, the others are flushed, in order; and so is
+    what is posted later, on both queues, each once."""
+    with Asking(timeout=10, retry=1) as test:
+        test.device.events()
+        for index in range(3):
+            test.post(wr_id=index)
+            test.receive(64, wr_id=10 + index)
+        test.completed(0, verbs.RETRY_EXC_ERR)
+        for index in (1, 2):
+            test.completed(index, verbs.FLUSH_ERR)
+        test.post(wr_id=3)
+        test.completed(3, verbs.FLUSH_ERR)
+        test.receive(64, wr_id=13)
+        for index in range(4):
+            found = test.queue.received()
+            equal((found.wr_id, found.status), (10 + index, verbs.FLUSH_ERR), "receive")
+        test.queue.no_completion(test.queue.scq, "all are here")
+        test.queue.no_completion(test.queue.rcq, "all are here")
+        equal(test.device.events(), [], "events: the completions say it")
+
+
+if __name__ == "__main__":
+    main("losses", Far.setup)
