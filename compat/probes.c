@@ -331,6 +331,42 @@ PROBE(ib_uverbs_wc_opcode)
 	(void)opcode;
 }
 
+/* Linux 6.2: "RDMA: Extend RDMA user ABI to support atomic write" */
+#line 1 "probe:ib_uverbs_wr_atomic_write"
+PROBE(ib_uverbs_wr_atomic_write)
+{
+	int opcode = IB_UVERBS_WR_ATOMIC_WRITE;
+
+	(void)opcode;
+}
+
+/* Linux 6.2: "RDMA: Extend RDMA user ABI to support flush" */
+#line 1 "probe:ib_uverbs_wr_flush"
+PROBE(ib_uverbs_wr_flush)
+{
+	int opcode = IB_UVERBS_WR_FLUSH;
+
+	(void)opcode;
+}
+
+/* Linux 6.2: "RDMA: Extend RDMA kernel verbs ABI to support atomic write" */
+#line 1 "probe:ib_device_atomic_write"
+PROBE(ib_device_atomic_write)
+{
+	u64 cap = IB_DEVICE_ATOMIC_WRITE;
+
+	(void)cap;
+}
+
+/* Linux 6.2: "RDMA: Extend RDMA kernel verbs ABI to support flush" */
+#line 1 "probe:ib_device_flush"
+PROBE(ib_device_flush)
+{
+	u64 cap = IB_DEVICE_FLUSH_GLOBAL | IB_ACCESS_FLUSH_GLOBAL;
+
+	(void)cap;
+}
+
 /* Linux 4.19: the headers of RoCE v2 are counted, not only those of v1 */
 #line 1 "probe:iboe_get_mtu_v2"
 PROBE(iboe_get_mtu_v2)

@@ -34,7 +34,14 @@ static bool wqe_has_response(const struct rxe_swqe *wqe)
 {
 	return wqe->opcode == IB_UVERBS_WR_RDMA_READ ||
 	       wqe->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
-	       wqe->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
+	       wqe->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD ||
+	       rxe_swqe_is_placement(wqe);
+}
+
+/* Bytes that its responses bring */
+static u32 wqe_response_length(const struct rxe_swqe *wqe)
+{
+	return wqe->opcode == IB_UVERBS_WR_RDMA_READ ? wqe->length : 0;
 }
 
 static u8 wqe_wc_opcode(const struct rxe_swqe *wqe)
@@ -49,6 +56,10 @@ static u8 wqe_wc_opcode(const struct rxe_swqe *wqe)
 		return IB_UVERBS_WC_COMP_SWAP;
 	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
 		return IB_UVERBS_WC_FETCH_ADD;
+	case IB_UVERBS_WR_FLUSH:
+		return IB_UVERBS_WC_FLUSH;
+	case IB_UVERBS_WR_ATOMIC_WRITE:
+		return IB_UVERBS_WC_ATOMIC_WRITE;
 	case IB_UVERBS_WR_LOCAL_INV:
 		return IB_UVERBS_WC_LOCAL_INV;
 	case IB_UVERBS_WR_BIND_MW:
@@ -537,7 +548,7 @@ static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *
 		return NULL;
 	}
 	wqe = rxe_sq_slot(sq, sq->cons);
-	read = wqe->opcode == IB_UVERBS_WR_RDMA_READ;
+	read = wqe->opcode == IB_UVERBS_WR_RDMA_READ || rxe_swqe_is_placement(wqe);
 	if (sq->cons == sq->prod || !wqe->sent || !wqe_has_response(wqe) ||
 	    read != !!(pkt->op->flags & OPF_READ)) {
 		rxe_count(qp->dev, RXE_CNT_RX_MALFORMED);
@@ -557,7 +568,7 @@ static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	if (!wqe)
 		return;
 	offset = psn_offset(wqe->first_psn, pkt->psn, qp->pmtu);
-	len = min_t(u64, wqe->length - offset, qp->pmtu);
+	len = min_t(u64, wqe_response_length(wqe) - offset, qp->pmtu);
 	if (pkt->payload_len != len) {
 		rxe_completer_fail(qp, IB_WC_BAD_RESP_ERR);
 		return;

@@ -332,7 +332,7 @@ int rxe_mem_write(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_bu
  * Map the operand of an atomic. The region may be registered under addresses
  * that are aligned otherwise than its memory: both must be.
  */
-static atomic64_t *atomic_map(const struct rxe_qp *qp, u32 key, u64 addr,
+static atomic64_t *atomic_map(const struct rxe_qp *qp, u32 key, u64 addr, int access,
 			      struct rxe_span *span)
 {
 	u32 len = sizeof(u64);
@@ -341,7 +341,7 @@ static atomic64_t *atomic_map(const struct rxe_qp *qp, u32 key, u64 addr,
 
 	if (addr % sizeof(u64))
 		return ERR_PTR(-EINVAL);
-	err = rxe_mr_get(span, qp->ib.pd, qp, key, addr, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
+	err = rxe_mr_get(span, qp->ib.pd, qp, key, addr, sizeof(u64), access);
 	if (err)
 		return ERR_PTR(err);
 	if (span->mr->type != RXE_MR_DMA &&
@@ -377,7 +377,7 @@ int rxe_mem_cmp_swap(const struct rxe_qp *qp, u32 key, u64 addr, u64 compare, u6
 	struct rxe_span span;
 	atomic64_t *mem;
 
-	mem = atomic_map(qp, key, addr, &span);
+	mem = atomic_map(qp, key, addr, IB_ACCESS_REMOTE_ATOMIC, &span);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	*orig = atomic64_cmpxchg(mem, compare, swap);
@@ -401,11 +401,73 @@ int rxe_mem_fetch_add(const struct rxe_qp *qp, u32 key, u64 addr, u64 add, u64 *
 	struct rxe_span span;
 	atomic64_t *mem;
 
-	mem = atomic_map(qp, key, addr, &span);
+	mem = atomic_map(qp, key, addr, IB_ACCESS_REMOTE_ATOMIC, &span);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	*orig = (u64)atomic64_add_return(add, mem) - add;
 	atomic_unmap(&span, mem);
+	return 0;
+}
+
+/**
+ * rxe_mem_store64 - ATOMIC WRITE: 8 bytes that nobody sees in part
+ * @qp: the QP
+ * @key: rkey
+ * @addr: aligned
+ * @skb: holds the bytes, which have no order of their own
+ * @skb_off: of them in @skb
+ *
+ * What was written before, by any call, is seen before.
+ *
+ * Context: any.
+ * Return: 0, -EINVAL (alignment), -EACCES or -EFAULT.
+ */
+int rxe_mem_store64(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
+		    u32 skb_off)
+{
+	struct rxe_span span;
+	atomic64_t *mem;
+	u64 value;
+
+	if (skb_copy_bits(skb, skb_off, &value, sizeof(value)))
+		return -EFAULT;
+	mem = atomic_map(qp, key, addr, IB_ACCESS_REMOTE_WRITE, &span);
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	smp_wmb();	/* pairs with whoever polls for the value */
+	atomic64_set(mem, value);
+	atomic_unmap(&span, mem);
+	return 0;
+}
+
+/**
+ * rxe_mem_flush - FLUSH: what a peer has written is where it asks for
+ * @qp: the QP
+ * @key: rkey
+ * @addr: first address
+ * @length: bytes
+ * @all: all that the key stands for, whatever @addr and @length are
+ * @access: IB_ACCESS_FLUSH_GLOBAL: each CPU and device of this host can see it
+ *
+ * Copies are made by a CPU, so that only their order is to be seen to.
+ *
+ * Context: any.
+ * Return: 0, -EACCES or -EFAULT.
+ */
+int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool all,
+		  int access)
+{
+	struct rxe_span span;
+	int err = 0;
+
+	if (all)
+		err = rxe_mr_extent(key, &addr, &length);
+	if (!err)
+		err = rxe_mr_get(&span, qp->ib.pd, qp, key, addr, length, access);
+	if (err)
+		return err;
+	wmb();	/* also as devices see it */
+	rxe_mr_put(&span);
 	return 0;
 }
 

@@ -124,6 +124,7 @@ bool rxe_key_revoke(struct rxe_key *key);
 int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp, u32 key,
 	       u64 addr, u64 length, int access);
 void rxe_mr_put(struct rxe_span *span);
+int rxe_mr_extent(u32 rkey, u64 *addr, u64 *length);
 int rxe_mr_register(struct rxe_qp *qp, struct rxe_mr *mr, u32 key, int access);
 int rxe_mr_invalidate(struct rxe_qp *qp, u32 rkey, bool remote);
 int rxe_mw_bind(struct rxe_qp *qp, const struct rxe_mw_bind *bind);
@@ -145,6 +146,10 @@ int rxe_mem_write(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_bu
 int rxe_mem_cmp_swap(const struct rxe_qp *qp, u32 key, u64 addr, u64 compare, u64 swap,
 		     u64 *orig);
 int rxe_mem_fetch_add(const struct rxe_qp *qp, u32 key, u64 addr, u64 add, u64 *orig);
+int rxe_mem_store64(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
+		    u32 skb_off);
+int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool all,
+		  int access);
 u32 rxe_mem_sum_skb(const struct sk_buff *skb, u32 offset, u32 len, u32 crc);
 
 static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ib)

@@ -24,7 +24,7 @@
 
 /* What a region may allow; the rest is a hint or needs what is not there */
 #define MR_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
-			 IB_ACCESS_REMOTE_ATOMIC)
+			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_FLUSH_GLOBAL)
 #define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND | MR_REMOTE)
 
 /* mr->windows of a region that is going */
@@ -161,7 +161,7 @@ static int mr_list_pages(struct rxe_mr *mr)
  *
  * Context: process context, sleeps.
  * Return: the region or an ERR_PTR: -EINVAL (no bytes, or addresses wrap),
- * -EOPNOTSUPP (on-demand paging, DMA handle), -ENOMEM, -ENOSPC, and what pinning
+ * -EOPNOTSUPP (on-demand paging, DMA handle, persistence), -ENOMEM, -ENOSPC, and what pinning
  * says.
  */
 struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iova,
@@ -171,7 +171,7 @@ struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iov
 	u64 pages;
 	int err;
 
-	if (dmah || (access & IB_ACCESS_ON_DEMAND))
+	if (dmah || (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_FLUSH_PERSISTENT)))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!length || start + (length - 1) < start || iova + (length - 1) < iova)
 		return ERR_PTR(-EINVAL);
@@ -394,6 +394,31 @@ static int span_resolve(struct rxe_span *span, const struct rxe_qp *qp, u64 addr
 	span->addr = addr;
 	if (span->mr->type == RXE_MR_DMA && (access & MR_REMOTE) && !mr_is_memory(addr, length))
 		return -EFAULT;
+	return 0;
+}
+
+/**
+ * rxe_mr_extent - where the memory begins and ends that a key allows to use
+ * @rkey: from the wire
+ * @addr: out: first address
+ * @length: out: bytes
+ *
+ * Whether the QP may use it is for others to say: rxe_mr_get().
+ *
+ * Context: any.
+ * Return: 0 or -EACCES.
+ */
+int rxe_mr_extent(u32 rkey, u64 *addr, u64 *length)
+{
+	struct rxe_id *id = rxe_id_get(&rxe_mr_ids, rkey >> 8);
+	const struct rxe_key *key;
+
+	if (!id)
+		return -EACCES;
+	key = id->object;
+	*addr = key->addr;
+	*length = key->length;
+	rxe_id_put(id);
 	return 0;
 }
 

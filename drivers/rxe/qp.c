@@ -20,7 +20,8 @@
 #include "rxe.h"
 
 #define QP_ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
-				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |	\
+				 IB_ACCESS_FLUSH_GLOBAL)
 
 /* --- the send side's task --------------------------------------------------- */
 

@@ -35,6 +35,12 @@ static bool wqe_is_atomic(const struct rxe_swqe *wqe)
 	       wqe->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* Takes one of the max_rd_atomic places, until its response is here */
+static bool wqe_takes_place(const struct rxe_swqe *wqe)
+{
+	return wqe_is_read(wqe) || wqe_is_atomic(wqe) || rxe_swqe_is_placement(wqe);
+}
+
 /* Done by us, without a packet */
 static bool wqe_is_local(const struct rxe_swqe *wqe)
 {
@@ -81,6 +87,11 @@ static void wqe_check(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 length)
 		else if (length != sizeof(u64))
 			wqe->status = IB_WC_LOC_LEN_ERR;
 		return;
+	case IB_UVERBS_WR_FLUSH:
+	case IB_UVERBS_WR_ATOMIC_WRITE:
+		if (!qp->attr.max_rd_atomic || rxe_qp_is_uc(qp))
+			wqe->status = IB_WC_LOC_QP_OP_ERR;
+		return;
 	default:
 		wqe->status = IB_WC_LOC_QP_OP_ERR;
 	}
@@ -106,6 +117,12 @@ static void pull_target(struct rxe_swqe *wqe, const struct rxe_send_wr *wr)
 		wqe->rkey = wr->wr.atomic.rkey;
 		wqe->compare_add = wr->wr.atomic.compare_add;
 		wqe->swap = wr->wr.atomic.swap;
+		break;
+	case IB_UVERBS_WR_FLUSH:
+		wqe->remote_addr = wr->wr.flush.remote_addr;
+		wqe->rkey = wr->wr.flush.rkey;
+		wqe->placement = wr->wr.flush.type;
+		wqe->selectivity = wr->wr.flush.level;
 		break;
 	case IB_UVERBS_WR_SEND_WITH_INV:
 	case IB_UVERBS_WR_LOCAL_INV:
@@ -148,7 +165,13 @@ static void pull_one(struct rxe_qp *qp, struct rxe_swqe *wqe, const void *elemen
 	else
 		pull_target(wqe, &user.wr);
 	element += sizeof(user);
-	if (wqe->flags & IB_SEND_INLINE) {
+	if (wqe->opcode == IB_UVERBS_WR_FLUSH) {
+		length = user.dma.length;	/* of the peer's memory */
+	} else if (wqe->opcode == IB_UVERBS_WR_ATOMIC_WRITE) {
+		wqe->is_inline = true;
+		length = sizeof(u64);
+		memcpy(rxe_swqe_inline(wqe), element, length);
+	} else if (wqe->flags & IB_SEND_INLINE) {
 		wqe->is_inline = true;
 		length = user.dma.length;
 		if (length > qp->cap.max_inline_data) {
@@ -387,7 +410,7 @@ static bool wqe_start(struct rxe_qp *qp, struct rxe_swqe *wqe)
 		return false;
 	if ((wqe->flags & IB_SEND_FENCE) && sq_reads_outstanding(sq))
 		return false;
-	if ((wqe_is_read(wqe) || wqe_is_atomic(wqe)) && !qp->attr.max_rd_atomic) {
+	if (wqe_takes_place(wqe) && !qp->attr.max_rd_atomic) {
 		wqe->status = IB_WC_LOC_QP_OP_ERR;
 		return false;
 	}
@@ -397,8 +420,9 @@ static bool wqe_start(struct rxe_qp *qp, struct rxe_swqe *wqe)
 		return false;
 	}
 	wqe->first_psn = sq->psn;
-	wqe->last_psn = psn_add(sq->psn, wqe_is_atomic(wqe) ? 0 :
-				psn_packets(wqe->length, qp->pmtu) - 1);
+	wqe->last_psn = sq->psn;
+	if (!wqe_is_atomic(wqe) && !rxe_swqe_is_placement(wqe))
+		wqe->last_psn = psn_add(sq->psn, psn_packets(wqe->length, qp->pmtu) - 1);
 	wqe->sent = true;
 	return true;
 }
@@ -511,6 +535,32 @@ static bool send_atomic(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burs
 	return true;
 }
 
+/* Sends a FLUSH or an ATOMIC WRITE (A19). */
+static bool send_placement(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst *burst)
+{
+	bool flush = wqe->opcode == IB_UVERBS_WR_FLUSH;
+	u8 opcode = opcode_for(flush ? MSG_FLUSH : MSG_ATOMIC_WRITE, true, true, false, false);
+	const struct opcode_info *op = opcode_info(opcode);
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_txpkt pkt;
+
+	if (!sq_window_open(sq, 1) || !sq_add_read(qp, sq->psn))
+		return false;
+	if (!packet_add(qp, burst, &pkt, op->hdr_len, flush ? 0 : sizeof(u64)))
+		return false;
+	packet_bth(qp, pkt.hdr, opcode, false, false, pkt.payload_len);
+	reth_write(pkt.hdr + op->reth, wqe->remote_addr, wqe->rkey, wqe->length);
+	if (flush)
+		feth_write(pkt.hdr + op->feth, wqe->placement, wqe->selectivity);
+	else
+		memcpy(pkt.payload, rxe_swqe_inline(wqe), sizeof(u64));
+	rxe_burst_close(burst, &pkt);
+	if (!sq->again)
+		sq->reads_tail++;
+	sq_advance(qp, wqe, 1);
+	return true;
+}
+
 /*
  * Ask for an ACK where sending pauses, and now and then in between: each costs
  * the peer a packet, none costs us a timeout.
@@ -534,7 +584,7 @@ static bool data_wants_ack(struct rxe_qp *qp, bool last, u32 prod)
 	/* what may have to wait must not wait for this one, too */
 	after = rxe_sq_slot(sq, sq->next + 1);
 	return after->status || (after->flags & IB_SEND_FENCE) || wqe_is_local(after) ||
-	       wqe_is_read(after) || wqe_is_atomic(after);
+	       wqe_takes_place(after);
 }
 
 static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
@@ -660,6 +710,8 @@ static bool send_one(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod)
 		return send_read(qp, wqe, burst);
 	if (wqe_is_atomic(wqe))
 		return send_atomic(qp, wqe, burst);
+	if (rxe_swqe_is_placement(wqe))
+		return send_placement(qp, wqe, burst);
 	return send_data(qp, wqe, burst, prod);
 }
 

@@ -89,6 +89,23 @@ static void answer_atomic(struct rxe_qp *qp, u32 psn, u64 orig)
 	qp->rq.ack_pending = false;
 }
 
+/* A FLUSH or ATOMIC WRITE is done (A19). */
+static void answer_placement(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_burst burst;
+	struct rxe_txpkt pkt;
+
+	rxe_burst_begin(&burst, &qp->rq.flow);
+	if (rxe_burst_add(&burst, &pkt, BTH_LEN + AETH_LEN, 0))
+		return;
+	answer_bth(qp, pkt.hdr, OP_RC_READ_RESPONSE_ONLY, psn, 0);
+	aeth_write(pkt.hdr + BTH_LEN, AETH_ACK_UNLIMITED, qp->rq.msn);
+	rxe_burst_close(&burst, &pkt);
+	rxe_burst_send(&burst);
+	/* it acknowledges all before it */
+	qp->rq.ack_pending = false;
+}
+
 /**
  * rxe_responder_timeout - look for receives posted to a QP in error, or try
  * again to send READ responses
@@ -285,6 +302,49 @@ static enum resp_error execute_atomic(struct rxe_qp *qp, const struct rxe_rxpkt 
 	return RESP_OK;
 }
 
+/* --- FLUSH and ATOMIC WRITE --------------------------------------------------- */
+
+/* The IB_ACCESS_ flags that a FLUSH needs; -1: what it asks for does not exist. */
+static int flush_access(const struct rxe_rxpkt *pkt)
+{
+	const u8 *feth = pkt->hdr + pkt->op->feth;
+	int access = 0;
+
+	if (!feth_type(feth) || (feth_type(feth) & ~(FETH_GLOBAL | FETH_PERSISTENT)) ||
+	    feth_selectivity(feth) > FETH_SEL_MR)
+		return -1;
+	if (feth_type(feth) & FETH_GLOBAL)
+		access |= IB_ACCESS_FLUSH_GLOBAL;
+	if (feth_type(feth) & FETH_PERSISTENT)
+		access |= IB_ACCESS_FLUSH_PERSISTENT;
+	return access;
+}
+
+static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+{
+	const u8 *reth = pkt->hdr + pkt->op->reth;
+	struct rxe_rq *rq = &qp->rq;
+	struct rxe_resp_res *res;
+	int err;
+
+	if (!rq->num_res)
+		return RESP_ERR_TOO_MANY_READS;
+	if (pkt->op->flags & OPF_FLUSH)
+		err = rxe_mem_flush(qp, reth_rkey(reth), reth_va(reth), reth_len(reth),
+				    feth_selectivity(pkt->hdr + pkt->op->feth) == FETH_SEL_MR,
+				    flush_access(pkt));
+	else
+		err = rxe_mem_store64(qp, reth_rkey(reth), reth_va(reth), pkt->skb,
+				      pkt->payload_off);
+	if (err)
+		return err == -EINVAL ? RESP_ERR_ALIGN : RESP_ERR_RKEY;
+	res = res_save(qp, pkt->opcode, 1);
+	rq->msn = (rq->msn + 1) & PSN_MASK;
+	rq->psn = psn_add(rq->psn, 1);
+	answer_placement(qp, res->first_psn);
+	return RESP_OK;
+}
+
 /* --- SEND and RDMA WRITE ---------------------------------------------------- */
 
 static enum resp_error place_send(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
@@ -390,16 +450,19 @@ static enum resp_error execute_message(struct rxe_qp *qp, const struct rxe_rxpkt
 /* --- the way of a packet ---------------------------------------------------- */
 
 /* Whether the QP takes this kind of request at all. */
-static enum resp_error check_rights(struct rxe_qp *qp, const struct opcode_info *op)
+static enum resp_error check_rights(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
+	const struct opcode_info *op = pkt->op;
 	int need = 0;
 
-	if (op->flags & OPF_WRITE)
+	if (op->flags & (OPF_WRITE | OPF_ATOMIC_WRITE))
 		need = IB_ACCESS_REMOTE_WRITE;
 	else if (op->flags & OPF_READ)
 		need = IB_ACCESS_REMOTE_READ;
 	else if (op->flags & OPF_ATOMIC)
 		need = IB_ACCESS_REMOTE_ATOMIC;
+	else if (op->flags & OPF_FLUSH)
+		need = flush_access(pkt);
 	else if (!(op->flags & OPF_SEND))
 		return RESP_ERR_OPCODE_UNSUPPORTED;
 	return (qp->attr.qp_access_flags & need) == need ? RESP_OK :
@@ -415,19 +478,23 @@ static enum resp_error execute(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	};
 	enum resp_error err;
 
-	err = check_rights(qp, pkt->op);
+	err = check_rights(qp, pkt);
 	if (!err)
 		err = resp_check_opcode(qp->rq.progress, pkt->op);
 	if (err)
 		return err;
 	if (pkt->op->flags & (OPF_SEND | OPF_WRITE))
 		return execute_message(qp, pkt);
-	if (pkt->op->flags & OPF_READ)
+	if (pkt->op->flags & (OPF_READ | OPF_ATOMIC_WRITE))
 		in.total = reth_len(pkt->hdr + pkt->op->reth);
 	err = resp_check_length(pkt->op, &in);
 	if (err)
 		return err;
-	return pkt->op->flags & OPF_READ ? execute_read(qp, pkt) : execute_atomic(qp, pkt);
+	if (pkt->op->flags & OPF_READ)
+		return execute_read(qp, pkt);
+	if (pkt->op->flags & OPF_ATOMIC)
+		return execute_atomic(qp, pkt);
+	return execute_placement(qp, pkt);
 }
 
 /*
@@ -486,7 +553,7 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		rq->nak_due = true;
 	}
 	/* a replay acknowledges less than what is due by now */
-	if (pkt->op->flags & (OPF_READ | OPF_ATOMIC))
+	if (pkt->op->flags & (OPF_READ | OPF_ATOMIC | OPF_FLUSH | OPF_ATOMIC_WRITE))
 		answer_pending(qp);
 	if (pkt->op->flags & OPF_READ) {
 		duplicate_read(qp, pkt);
@@ -494,6 +561,9 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		res = res_find(&qp->rq, pkt->opcode, pkt->psn);
 		if (res)
 			answer_atomic(qp, pkt->psn, res->orig);
+	} else if (pkt->op->flags & (OPF_FLUSH | OPF_ATOMIC_WRITE)) {
+		if (res_find(&qp->rq, pkt->opcode, pkt->psn))
+			answer_placement(qp, pkt->psn);
 	} else if (pkt->ackreq || (pkt->op->flags & OPF_END)) {
 		/* say again how far we are (C9-105) */
 		qp->rq.ack_pending = true;

@@ -600,6 +600,8 @@ struct rxe_swqe {
 			u64	compare_add;
 			u64	swap;
 			u32	rkey;
+			u8	placement;	/* FLUSH: FETH_GLOBAL, FETH_PERSISTENT */
+			u8	selectivity;	/* FLUSH: FETH_SEL_ */
 		};
 		struct rxe_swqe_reg	reg;
 		struct rxe_mw_bind	bind;
@@ -608,7 +610,7 @@ struct rxe_swqe {
 	struct rxe_mem_sge	sge[];
 };
 
-/* A READ or ATOMIC request on its way: at most max_rd_atomic of them. */
+/* A request on its way that is answered by a response: at most max_rd_atomic of them. */
 struct rxe_sq_read {
 	u32	first_psn;
 	u32	last_psn;
@@ -708,7 +710,7 @@ enum {
 	RXE_SQ_EV_RNR,
 };
 
-/* A READ or atomic that the responder may have to replay. */
+/* A READ, atomic, FLUSH or ATOMIC WRITE that the responder may have to replay. */
 struct rxe_resp_res {
 	u8	opcode;		/* 0: free */
 	u32	first_psn;
@@ -875,6 +877,12 @@ static inline bool rxe_qp_receives(const struct rxe_qp *qp)
 static inline struct ib_pd *rxe_recv_pd(const struct rxe_qp *qp)
 {
 	return qp->srq ? qp->srq->ib.pd : qp->ib.pd;
+}
+
+/* FLUSH and ATOMIC WRITE: one packet, answered by a READ response without payload */
+static inline bool rxe_swqe_is_placement(const struct rxe_swqe *wqe)
+{
+	return wqe->opcode == IB_UVERBS_WR_FLUSH || wqe->opcode == IB_UVERBS_WR_ATOMIC_WRITE;
 }
 
 /* Inline data stands where the elements would. */

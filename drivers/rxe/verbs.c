@@ -58,7 +58,9 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 					  IB_DEVICE_SRQ_RESIZE |
 					  IB_DEVICE_MEM_MGT_EXTENSIONS |
 					  IB_DEVICE_MEM_WINDOW |
-					  IB_DEVICE_MEM_WINDOW_TYPE_2B;
+					  IB_DEVICE_MEM_WINDOW_TYPE_2B |
+					  IB_DEVICE_ATOMIC_WRITE |
+					  IB_DEVICE_FLUSH_GLOBAL;
 	attr->kernel_cap_flags		= IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge		= RXE_MAX_SGE;
 	attr->max_recv_sge		= RXE_MAX_SGE;

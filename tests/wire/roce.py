@@ -22,6 +22,7 @@ READ_REQUEST = 0x0c
 RESP_FIRST, RESP_MIDDLE, RESP_LAST, RESP_ONLY = range(0x0d, 0x11)
 ACK, ATOMIC_ACK, CMP_SWAP, FETCH_ADD = range(0x11, 0x15)
 SEND_LAST_INV, SEND_ONLY_INV = 0x16, 0x17
+FLUSH, ATOMIC_WRITE = 0x1c, 0x1d
 
 # AETH syndromes
 ACK_UNLIMITED = 0x1f
@@ -29,7 +30,8 @@ RNR = 0x20
 NAK_SEQUENCE, NAK_INVALID, NAK_ACCESS, NAK_OPERATION = 0x60, 0x61, 0x62, 0x63
 
 # Lengths of extended headers, and which follow the BTH of an opcode
-EXTENDED = {"reth": 16, "aeth": 4, "imm": 4, "atmeth": 28, "atmack": 8, "ieth": 4}
+EXTENDED = {"reth": 16, "aeth": 4, "imm": 4, "atmeth": 28, "atmack": 8, "ieth": 4,
+            "feth": 4}
 HEADERS = {
     SEND_LAST_IMM: ["imm"], SEND_ONLY_IMM: ["imm"],
     SEND_LAST_INV: ["ieth"], SEND_ONLY_INV: ["ieth"],
@@ -39,8 +41,9 @@ HEADERS = {
     RESP_FIRST: ["aeth"], RESP_LAST: ["aeth"], RESP_ONLY: ["aeth"],
     ACK: ["aeth"], ATOMIC_ACK: ["aeth", "atmack"],
     CMP_SWAP: ["atmeth"], FETCH_ADD: ["atmeth"],
+    FLUSH: ["feth", "reth"], ATOMIC_WRITE: ["reth"],
 }
-KNOWN = set(range(0, 0x15)) | {SEND_LAST_INV, SEND_ONLY_INV}
+KNOWN = set(range(0, 0x15)) | {SEND_LAST_INV, SEND_ONLY_INV, FLUSH, ATOMIC_WRITE}
 RESPONSES = {RESP_FIRST, RESP_MIDDLE, RESP_LAST, RESP_ONLY, ACK, ATOMIC_ACK}
 
 
@@ -62,6 +65,11 @@ def reth(address, rkey, length):
 def aeth(syndrome, msn):
     """ACK extended header."""
     return struct.pack(">I", syndrome << 24 | msn & PSN_MASK)
+
+
+def feth(placement, selectivity=0):
+    """Flush extended header: 1 global, 2 persistent; 0 a range, 1 the region."""
+    return struct.pack(">I", selectivity << 4 | placement)
 
 
 def atmeth(address, rkey, swap_add, compare=0):

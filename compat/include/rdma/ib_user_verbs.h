@@ -27,6 +27,16 @@ enum ib_uverbs_wr_opcode {
 	IB_UVERBS_WR_ATOMIC_WRITE		= 15,
 };
 
+#else
+
+#if !RXE_HAVE_IB_UVERBS_WR_FLUSH
+#define IB_UVERBS_WR_FLUSH		14
+#endif
+
+#if !RXE_HAVE_IB_UVERBS_WR_ATOMIC_WRITE
+#define IB_UVERBS_WR_ATOMIC_WRITE	15
+#endif
+
 #endif /* !RXE_HAVE_IB_UVERBS_WR_OPCODE */
 
 #if !RXE_HAVE_IB_UVERBS_WC_OPCODE
@@ -44,6 +54,16 @@ enum ib_uverbs_wc_opcode {
 	IB_UVERBS_WC_FLUSH			= 8,
 	IB_UVERBS_WC_ATOMIC_WRITE		= 9,
 };
+
+#else
+
+#if !RXE_HAVE_IB_UVERBS_WR_FLUSH
+#define IB_UVERBS_WC_FLUSH		8
+#endif
+
+#if !RXE_HAVE_IB_UVERBS_WR_ATOMIC_WRITE
+#define IB_UVERBS_WC_ATOMIC_WRITE	9
+#endif
 
 #endif /* !RXE_HAVE_IB_UVERBS_WC_OPCODE */
 

@@ -15,6 +15,21 @@
 #endif
 
 /*
+ * A core that does not know ATOMIC WRITE has no bit to announce it, and takes no
+ * access flag for FLUSH. Loses: processes cannot ask for them; what a peer asks
+ * for is executed, or refused, as elsewhere.
+ */
+#if !RXE_HAVE_IB_DEVICE_ATOMIC_WRITE
+#define IB_DEVICE_ATOMIC_WRITE	0
+#endif
+
+#if !RXE_HAVE_IB_DEVICE_FLUSH
+#define IB_DEVICE_FLUSH_GLOBAL	0
+#define IB_ACCESS_FLUSH_GLOBAL	BIT(8)
+#define IB_ACCESS_FLUSH_PERSISTENT BIT(9)
+#endif
+
+/*
  * What a device can do. The members that the driver fills, for kernels whose own
  * structure lacks some of them; ib_ops.c copies the others' counterparts.
  */

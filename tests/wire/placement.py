@@ -1,0 +1,317 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""FLUSH and ATOMIC WRITE (annex A19), byte for byte: the device answers them, and
+the device asks.
+
+libibverbs has no call for FLUSH before its version 45: here the request is put into
+the mapped send queue, as the library does, and the next post rings the bell.
+"""
+
+import ctypes
+import struct
+
+import pyverbs.enums as e
+from pyverbs.pyverbs_error import PyverbsError
+from pyverbs.qp import QPCap, QPEx, QPInitAttrEx
+
+import roce
+import verbs
+import wire
+from harness import Skip, case, check, equal, main
+from stranger import REMOTE, RKEY, SIZE, Asking, Far, Stranger, plan
+
+GLOBAL, PERSISTENT = 1, 2
+RANGE, REGION = 0, 1
+ACCESS_GLOBAL, ACCESS_PERSISTENT = 1 << 8, 1 << 9
+WR_FLUSH, WC_FLUSH, WC_ATOMIC_WRITE = 14, 8, 9
+VALUE = bytes(range(0xa1, 0xa9))
+
+
+def done(test, psn=None):
+    """The answer to a request that was executed: a READ response of nothing."""
+    test.answer(roce.RESP_ONLY, test.psn if psn is None else psn,
+                roce.aeth(roce.ACK_UNLIMITED, test.msn))
+
+
+class Flushable(Stranger):
+    """A device whose memory may be flushed by peers."""
+
+    def __init__(self, region=ACCESS_GLOBAL, access=ACCESS_GLOBAL):
+        access |= verbs.READ | verbs.WRITE | verbs.ATOMIC
+        super().__init__(access=access)
+        try:
+            self.memory = verbs.Memory(self.device.pd, SIZE, verbs.ALL | region)
+        except Exception as error:
+            self.__exit__()
+            raise Skip(f"the RDMA core takes no flag for FLUSH: {error}") from error
+        self.own = True
+
+    def __exit__(self, *_):
+        super().__exit__()
+        if getattr(self, "own", False):
+            self.memory.close()
+
+    def flush(self, placement=GLOBAL, selectivity=RANGE, length=64, offset=0, **fields):
+        """Send a FLUSH."""
+        rkey = fields.pop("rkey", None)
+        self.send(roce.FLUSH, roce.feth(placement, selectivity) + self.reth(length, offset, rkey),
+                  **fields)
+
+
+# ---- the device answers ---------------------------------------------------------
+
+@case("atomic-write")
+def atomic_write():
+    """8 bytes as they are, behind what came before; the duplicate is not executed."""
+    with Stranger() as test:
+        test.memory.put(bytes(64))
+        test.write(b"before", 16)
+        test.step()
+        test.send(roce.ATOMIC_WRITE, test.reth(8, 8), VALUE)
+        test.msn += 1
+        done(test)
+        equal(test.memory.get(24), bytes(8) + VALUE + b"before\0\0", "memory")
+        old = test.psn
+        test.step(messages=0)
+        test.good_write()
+        test.memory.put(b"newer!!!", 8)
+        test.send(roce.ATOMIC_WRITE, test.reth(8, 8), VALUE, psn=old)
+        done(test, old)
+        equal(test.memory.get(8, 8), b"newer!!!", "memory after the duplicate")
+        test.good_write()
+
+
+def refused(name, text, syndrome, send, **options):
+    """A case: a request that earns a NAK."""
+    def run():
+        with Flushable(**options) as test:
+            test.memory.put(bytes(64))
+            send(test)
+            test.refused(syndrome)
+            equal(test.memory.get(64), bytes(64), "memory")
+    run.__doc__ = text
+    case(name)(run)
+
+
+for label, length, payload in (("short", 8, 4), ("long", 8, 12), ("empty", 8, 0), ("says-less", 4, 8),
+                               ("says-more", 16, 8), ("of-16", 16, 16)):
+    refused(f"atomic-write-{label}", "An ATOMIC WRITE is 8 bytes.", roce.NAK_INVALID,
+            lambda t, n=length, p=payload: t.send(roce.ATOMIC_WRITE, t.reth(n), bytes([7] * p)))
+for address in (1, 4):
+    refused(f"atomic-write-unaligned-{address}", "On an address that 8 does not divide.",
+            roce.NAK_INVALID,
+            lambda t, a=address: t.send(roce.ATOMIC_WRITE, t.reth(8, a), VALUE))
+refused("atomic-write-bad-key", "Memory that nobody offered.", roce.NAK_ACCESS,
+        lambda t: t.send(roce.ATOMIC_WRITE, t.reth(8, 0, t.memory.rkey ^ 0x100), VALUE))
+refused("atomic-write-beyond", "Behind the end of the region.", roce.NAK_ACCESS,
+        lambda t: t.send(roce.ATOMIC_WRITE, t.reth(8, SIZE), VALUE))
+
+
+@case("atomic-write-no-right")
+def atomic_write_no_right():
+    """A queue pair that takes no RDMA WRITE takes no ATOMIC WRITE."""
+    with Stranger(access=verbs.READ) as test:
+        test.send(roce.ATOMIC_WRITE, test.reth(8), VALUE)
+        test.refused(roce.NAK_INVALID)
+
+
+@case("flush")
+def flush():
+    """A range, nothing, and the region whatever the range says; and duplicates."""
+    with Flushable() as test:
+        for options in ({}, {"length": 0}, {"length": SIZE}, {"selectivity": REGION},
+                        {"selectivity": REGION, "length": 1 << 20, "offset": SIZE}):
+            test.write(b"written", 128)
+            test.step()
+            test.flush(**options)
+            test.msn += 1
+            done(test)
+            equal(test.memory.get(7, 128), b"written", "memory when the answer is here")
+            old = test.psn
+            test.step(messages=0)
+            test.good_write()
+            test.flush(psn=old, **options)
+            done(test, old)
+
+
+@case("responder-resources")
+def responder_resources():
+    """They are saved like READs and atomics: with none to save them, refused."""
+    for opcode, extended, payload in ((roce.ATOMIC_WRITE, b"", VALUE),
+                                      (roce.FLUSH, roce.feth(GLOBAL), b""),
+                                      (roce.READ_REQUEST, b"", b"")):
+        with Stranger(reads=0, access=verbs.READ | verbs.WRITE | ACCESS_GLOBAL) as test:
+            test.send(opcode, extended + test.reth(8), payload)
+            test.refused(roce.NAK_INVALID)
+
+
+for label, options in {"nothing": {"placement": 0}, "persistent": {"placement": PERSISTENT},
+                       "both": {"placement": 3}, "reserved": {"placement": 5},
+                       "selectivity": {"selectivity": 2}}.items():
+    refused(f"flush-{label}", "A placement or selectivity that does not exist here.",
+            roce.NAK_INVALID, lambda t, o=options: t.flush(**o))
+refused("flush-with-payload", "A FLUSH has no payload (oA19-2).", roce.NAK_INVALID,
+        lambda t: t.send(roce.FLUSH, roce.feth(GLOBAL) + t.reth(64), b"abcd"))
+refused("flush-beyond", "A range that leaves the region.", roce.NAK_ACCESS,
+        lambda t: t.flush(length=SIZE, offset=64))
+refused("flush-bad-key", "A key that nobody offered.", roce.NAK_ACCESS,
+        lambda t: t.flush(rkey=t.memory.rkey ^ 0x100))
+refused("flush-region-bad-key", "The same for a whole region.", roce.NAK_ACCESS,
+        lambda t: t.flush(selectivity=REGION, rkey=t.memory.rkey ^ 0x100))
+refused("flush-no-right", "A region that may not be flushed.", roce.NAK_ACCESS,
+        lambda t: t.flush(), region=0)
+refused("flush-qp-no-right", "A queue pair that takes no FLUSH.", roce.NAK_INVALID,
+        lambda t: t.flush(), access=0)
+
+
+@case("flush-persistent-region")
+def flush_persistent_region():
+    """Ordinary memory cannot be made persistent: its registration says so."""
+    try:
+        memory = verbs.Memory(Far.device[4].pd, 4096, verbs.ALL | ACCESS_PERSISTENT)
+    except Exception:  # whatever the library makes of it
+        return
+    memory.close()
+    check(False, "a region is registered for a placement that it cannot have")
+
+
+# ---- the device asks --------------------------------------------------------------
+
+class SendRing:
+    """The send queue of a QP as the provider has mapped it."""
+
+    HEAD, DATA, WQE, DMA = 128, 384, 208, 184
+
+    def __init__(self, before):
+        found = [self._shape(line) for line in self.maps() if line not in before]
+        self.shift, self.mask, self.start = max(found)
+        check(1 << self.shift > self.WQE, "no send queue is mapped")
+
+    @staticmethod
+    def maps():
+        """Mappings of the device's queues."""
+        with open("/proc/self/maps", encoding="ascii") as file:
+            return {line.split()[0] for line in file if "/uverbs" in line}
+
+    @staticmethod
+    def _shape(line):
+        start = int(line.split("-")[0], 16)
+        shift, mask = struct.unpack("=II", ctypes.string_at(start, 8))
+        return shift, mask, start
+
+    def put(self, wqe):
+        """Fill the next element, and count it as posted; nobody is told."""
+        head = ctypes.c_uint32.from_address(self.start + self.HEAD)
+        at = self.start + self.DATA + (head.value << self.shift)
+        ctypes.memmove(at, wqe, len(wqe))
+        head.value = head.value + 1 & self.mask
+
+
+def flush_wqe(wr_id, placement, selectivity, length):
+    """A FLUSH as the provider writes it."""
+    wqe = bytearray(SendRing.WQE)
+    struct.pack_into("=QIII", wqe, 0, wr_id, 0, WR_FLUSH, e.IBV_SEND_SIGNALED)
+    struct.pack_into("=QIIBB", wqe, 24, REMOTE, 0, RKEY, placement, selectivity)
+    struct.pack_into("=II", wqe, SendRing.DMA, length, length)
+    return bytes(wqe)
+
+
+@case("ask-flush")
+def ask_flush():
+    """The request byte for byte; it takes a place of max_rd_atomic and waits for its
+    response, which brings nothing."""
+    before = SendRing.maps()
+    with Asking(outstanding=2) as test:
+        ring = SendRing(before)
+        for index, (placement, selectivity) in enumerate(((1, 0), (2, 1), (3, 0))):
+            ring.put(flush_wqe(index, placement, selectivity, 0x10000))
+        test.post(wr_id=3)
+        test.asked(roce.FLUSH, plan(0, test), roce.feth(1) + roce.reth(REMOTE, RKEY, 0x10000))
+        test.asked(roce.FLUSH, plan(1, test), roce.feth(2, 1) + roce.reth(REMOTE, RKEY, 0x10000))
+        test.silent()
+        test.ack(plan(0, test))
+        test.asked(roce.FLUSH, plan(0, test), roce.feth(1) + roce.reth(REMOTE, RKEY, 0x10000))
+        test.queue.no_completion(test.queue.scq, "an ACK is no response")
+        for index in range(3):
+            test.reply(roce.RESP_ONLY, plan(index, test), roce.aeth(roce.ACK_UNLIMITED, index + 1))
+            found = test.queue.sent()
+            equal((found.wr_id, found.status, found.opcode), (index, verbs.SUCCESS, WC_FLUSH),
+                  "completion")
+            if index == 0:
+                test.asked(roce.FLUSH, plan(2, test), roce.feth(3) + roce.reth(REMOTE, RKEY, 0x10000))
+                test.asked_write(plan(3, test))
+        test.ack(plan(3, test))
+        test.completed(3)
+
+
+@case("ask-flush-refused")
+def ask_flush_refused():
+    """A NAK ends it with its status, and the rest is flushed."""
+    before = SendRing.maps()
+    with Asking() as test:
+        SendRing(before).put(flush_wqe(1, GLOBAL, RANGE, 64))
+        test.post(wr_id=2)
+        test.next()
+        test.ack(plan(0, test), roce.NAK_ACCESS, 0)
+        test.completed(1, verbs.REM_ACCESS_ERR)
+        test.completed(2, verbs.FLUSH_ERR)
+
+
+class AtomicWriter(verbs.Queue):
+    """A queue pair with the calls of struct ibv_qp_ex."""
+
+    def __init__(self, device):
+        super().__init__(device)
+        self.qp.close()
+        init = QPInitAttrEx(qp_type=e.IBV_QPT_RC, scq=self.scq, rcq=self.rcq, pd=device.pd,
+                            cap=QPCap(64, 64, 4, 4, 0), sq_sig_all=0,
+                            send_ops_flags=e.IBV_QP_EX_WITH_ATOMIC_WRITE,
+                            comp_mask=e.IBV_QP_INIT_ATTR_PD
+                            | e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+        try:
+            self.qp = QPEx(device.context, init)
+        except PyverbsError as error:
+            raise Skip(f"the library offers no ATOMIC WRITE: {error}") from error
+        self.number = self.qp.qp_num
+
+
+@case("ask-atomic-write")
+def ask_atomic_write():
+    """The request byte for byte, its response, and its completion."""
+    with Asking(queue=AtomicWriter) as test:
+        test.queue.qp.wr_start()
+        test.queue.qp.wr_id, test.queue.qp.wr_flags = 7, e.IBV_SEND_SIGNALED
+        test.queue.qp.wr_atomic_write(RKEY, REMOTE, VALUE)
+        test.queue.qp.wr_complete()
+        test.asked(roce.ATOMIC_WRITE, plan(0, test), roce.reth(REMOTE, RKEY, 8), VALUE)
+        test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1))
+        found = test.queue.sent()
+        equal((found.wr_id, found.status, found.opcode), (7, verbs.SUCCESS, WC_ATOMIC_WRITE),
+              "completion")
+
+
+@case("ask-atomic-write-two-devices")
+def ask_two():
+    """Between two devices: the bytes arrive, and a refusal has its status."""
+    near = verbs.Device("rxe0", wire.NEAR4)
+    memory = verbs.Memory(Far.device[4].pd, 4096)
+    here, there = AtomicWriter(near), verbs.Queue(Far.device[4])
+    try:
+        here.connect(there.number, Far.address[4])
+        there.connect(here.number, near.address)
+        for address, status in ((memory.address + 8, verbs.SUCCESS),
+                                (memory.address + 4, verbs.REM_INV_REQ_ERR)):
+            here.qp.wr_start()
+            here.qp.wr_id, here.qp.wr_flags = 1, e.IBV_SEND_SIGNALED
+            here.qp.wr_atomic_write(memory.rkey, address, VALUE)
+            here.qp.wr_complete()
+            verbs.status_is(here.sent(), status, "an ATOMIC WRITE")
+        equal(memory.get(24), bytes(8) + VALUE + bytes(8), "memory")
+    finally:
+        here.close()
+        there.close()
+        memory.close()
+
+
+if __name__ == "__main__":
+    main("placement", Far.setup)
