@@ -113,5 +113,5 @@ apt_install() {
 		xz-utils)
 	VM_PACKAGES=(qemu-system-x86 busybox-static cpio kmod xz-utils zstd
 		iproute2 iputils-ping rdma-core ibverbs-utils rdmacm-utils perftest
-		ethtool procps util-linux fio)
+		ethtool nftables procps util-linux fio)
 }
