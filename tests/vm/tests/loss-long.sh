@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# loss-long.sh - what loss costs: the goodput of WRITE and READ with 1 % and 5 % of
+# the packets lost, as parts of that without loss, and the packets it took; and large
+# volumes, compared byte for byte.
+#
+# The same figures of the kernel's own driver: DRIVER=in-tree; it promises nothing,
+# so nothing is demanded of it there.
+
+SECONDS_EACH=${SECONDS_EACH:-10}
+
+lossy() {
+	n1 tc qdisc replace dev veth0 root netem limit 10000 "$@" &&
+		n2 tc qdisc replace dev veth1 root netem limit 10000 "$@" ||
+		bad "tc does not take: netem $*"
+}
+
+# goodput PROGRAM: MB/s; packets sent for 1000 needed
+goodput() {
+	local size=65536 mtu=1024 sent
+
+	sent=$(($(counter rxe0 sent_pkts) + $(counter rxe1 sent_pkts)))
+	perftest "$1" -m $mtu -s $size -D "$SECONDS_EACH" -u 18 >&2 || return
+	sent=$(($(counter rxe0 sent_pkts) + $(counter rxe1 sent_pkts) - sent))
+	awk -v sent="$sent" -v per=$((size / mtu)) -v size=$size \
+		'$1 == size { printf "%d %d\n", $4, sent * 1000 / ($2 * per) }' "$CASE_LOG.client"
+}
+
+# part LOSS PERCENT PACKETS: WRITE and READ with that loss keep PERCENT of what they
+# have without, and send at most PACKETS for 1000 that go without
+part() {
+	local program full lost status=0
+
+	for program in ib_write_bw ib_read_bw; do
+		lossy delay 0 && full=$(goodput $program) && lossy loss "$1%" &&
+			lost=$(goodput $program) || { status=1; continue; }
+		echo "$program, $1 % lost: ${lost% *} of ${full% *} MB/s," \
+			"${lost#* } packets instead of ${full#* }" | tee /dev/stderr >>"$FIGURES"
+		[ -n "${RXE_OURS-}" ] || continue
+		[ $((${lost% *} * 100)) -ge $((${full% *} * $2)) ] ||
+			{ status=1; bad "$program: ${lost% *} of ${full% *} MB/s is less than $2 %"; }
+		[ $((${lost#* } * 1000)) -le $((${full#* } * $3)) ] ||
+			{ status=1; bad "$program: ${lost#* } packets instead of ${full#* }"; }
+	done
+	return $status
+}
+
+compared() {
+	lossy loss 2% delay 200us 100us duplicate 1% reorder 90% || return
+	pingpong -m 1024 -s 1048576 -n 100 && pingpong -m 4096 -s 333333 -n 200
+}
+
+FIGURES=$LOGS/loss-long.figures
+check setup setup || return
+if modprobe -q sch_netem; then
+	export LIMIT=$((SECONDS_EACH * 4 + PATIENCE))
+	check one-percent part 1 50 1200
+	check five-percent part 5 15 1300
+	PATIENCE=600 check compared compared
+	sed 's/^/# /' "$FIGURES"
+else
+	check netem skip "no sch_netem here"
+fi
+check clean cleanup_all
