@@ -39,7 +39,6 @@
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
-#include <linux/rhashtable.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
@@ -52,6 +51,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/rdma_user_rxe.h>
 
+#include "ids.h"
 #include "proto/wire.h"
 #include "proto/opcode.h"
 #include "proto/psn.h"
@@ -127,52 +127,6 @@ enum {
 };
 
 #define RXE_MAX_MSG	0x80000000U	/* C9-94 */
-
-/* --- ids.c: number -> object ------------------------------------------------ */
-
-/**
- * struct rxe_ids - a module-wide table of unpredictable numbers
- * @table: readers under RCU
- * @count: entries
- * @mask: which bits a number may have
- * @min: numbers below are reserved
- */
-struct rxe_ids {
-	struct rhashtable	table;
-	atomic_t		count;
-	u32			mask;
-	u32			min;
-};
-
-/**
- * struct rxe_id - an entry; lives until the last reader is done with it
- * @node: place in the table
- * @number: the key
- * @refs: users of @object; the owner holds one
- * @idle: completed with the last reference
- * @object: valid while a reference is held
- * @rcu: the entry itself is freed after a grace period
- */
-struct rxe_id {
-	struct rhash_head	node;
-	u32			number;
-	refcount_t		refs;
-	struct completion	idle;
-	void			*object;
-	struct rcu_head		rcu;
-};
-
-extern struct rxe_ids rxe_qp_ids;	/* 24 bits: QP numbers */
-extern struct rxe_ids rxe_mr_ids;	/* 24 bits: upper part of keys */
-extern struct rxe_ids rxe_ah_ids;	/* 24 bits: address handles of user space */
-
-int rxe_ids_init(void);
-void rxe_ids_exit(void);
-struct rxe_id *rxe_id_new(struct rxe_ids *ids, void *object);
-void rxe_id_publish(struct rxe_ids *ids, struct rxe_id *id);
-struct rxe_id *rxe_id_get(struct rxe_ids *ids, u32 number);
-void rxe_id_put(struct rxe_id *id);
-void rxe_id_free(struct rxe_ids *ids, struct rxe_id *id);
 
 /* --- ring.c: the queues mapped into user space ------------------------------ */
 

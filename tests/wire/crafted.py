@@ -134,11 +134,12 @@ def refuse(name, text, syndrome, *sequence, receive=None, status=None):
 
 
 def pkt(opcode, payload=b"", length=None, **fields):
-    """A packet of that opcode, with a RETH or AtomicETH if it has one."""
+    """A packet of that opcode, with the extended headers that it has."""
     def send(test):
         extended = b""
         for header in roce.HEADERS.get(opcode, []):
             extended += {"reth": lambda: test.reth(len(payload) if length is None else length),
+                         "feth": lambda: roce.feth(1),
                          "imm": lambda: b"\0\0\0\1", "ieth": lambda: b"\0\0\0\1",
                          "atmeth": lambda: test.atmeth(1)}[header]()
         test.send(opcode, extended, payload, **fields)
