@@ -125,6 +125,9 @@ finish() {
 } 2>/dev/null
 
 check setup setup || return
+# first: a link that goes down loses its IPv6 addresses
+check start-v6 start v6 && check route outage 1 route_gone route_back && check alive-v6 still_alive
+finish
 check start start v4 || { finish; return; }
 if command -v nft >/dev/null && modprobe -q nf_tables; then
 	check firewall outage 0.2 firewall_up firewall_down
@@ -139,8 +142,6 @@ else
 	check queue skip "no sch_tbf here"
 fi
 check still-alive still_alive
-finish
-check start-v6 start v6 && check route outage 1 route_gone route_back && check alive-v6 still_alive
 finish
 check no-leaks no_leaks
 check clean cleanup_all
