@@ -122,7 +122,6 @@ matrix_job() {
 	local kernel=$1 result
 
 	result=$(matrix_results "$kernel")
-	rm -f "$result".*
 	PASSED=0 FAILED=0 SKIPPED=0
 	{
 		matrix_build "$kernel"
@@ -166,7 +165,11 @@ matrix() {
 	mkdir -p "$CACHE/matrix"
 	matrix_row kernel built warnings shims booted 'passed failed skipped' seconds >"$table"
 
-	for kernel in "${kernels[@]}"; do
+	width=$(matrix_jobs)
+	# Those that take long come first, so that none of them is left alone at the end,
+	# and what the next one needs is fetched while others run.
+	for kernel in $(matrix_order "${kernels[@]}"); do
+		rm -f "$(matrix_results "$kernel")".*
 		if ! "$VM/kernels" get "$kernel" >/dev/null; then
 			failed "matrix/$kernel: cannot get it"
 			continue
@@ -174,29 +177,27 @@ matrix() {
 		KEYS[$kernel]=$(matrix_key "$kernel" "${tests[@]}")
 		if [ -z "$fresh" ] && [ "$(sed -n 1p "$(matrix_state "$kernel")" 2>/dev/null)" = "${KEYS[$kernel]}" ]; then
 			skipped "matrix/$kernel: nothing changed since it passed on $(date -r "$(matrix_state "$kernel")" '+%F %H:%M')"
-			sed -n '2s/$/  (then)/p' "$(matrix_state "$kernel")" >>"$table"
+			sed -n '2s/$/  (then)/p' "$(matrix_state "$kernel")" >"$(matrix_results "$kernel").row"
 			continue
 		fi
-		todo+=("$kernel")
-	done
-	width=$(matrix_jobs)
-	# first those that take long, so that none of them is left alone at the end
-	for kernel in $(matrix_order "${todo[@]}"); do
 		while [ "$(jobs -rp | wc -l)" -ge "$width" ]; do
 			wait -n
 		done
 		say "matrix/$kernel: begun"
+		todo+=("$kernel")
 		matrix_job "$kernel" "${tests[@]}" &
 	done
 	wait
 	for kernel in "${todo[@]}"; do
-		if ! read -r passed failed skipped <"$(matrix_results "$kernel").counts"; then
+		if read -r passed failed skipped <"$(matrix_results "$kernel").counts"; then
+			PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
+		else
 			failed "matrix/$kernel: ended without a result; see $(matrix_results "$kernel").log"
-			continue
 		fi
-		PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
-		cat "$(matrix_results "$kernel").row" >>"$table"
 	done
+	for kernel in "${kernels[@]}"; do
+		cat "$(matrix_results "$kernel").row" 2>/dev/null
+	done >>"$table"
 	echo
 	cat "$table"
 }
