@@ -89,61 +89,70 @@ matrix_row() {
 	printf '%-24s %-6s %8s %5s %-6s %6s %6s %7s %7s\n' "$1" "$2" "$3" "$4" "$5" $6 "$7"
 }
 
-# matrix_jobs: how many kernels at a time. A guest waits more than it computes, so
-# two of them take little longer than one, where there is memory for both.
-matrix_jobs() {
-	local free
-
-	free=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
-	if [ -n "${MATRIX_JOBS-}" ]; then
-		echo "$MATRIX_JOBS"
-	elif [ "$(nproc)" -lt 2 ] || [ "$free" -lt $((2 * ${VM_MEMORY%G} + 1)) ]; then
-		echo 1
-	else
-		echo 2
-	fi
-}
-
-# matrix_order KERNEL...: those that boot, then those that are only built
-matrix_order() {
-	local boot
-
-	boot=$("$VM/kernels" matrix boot)
-	printf '%s\n' "$@" | grep -xF "$boot"
-	printf '%s\n' "$@" | grep -vxF "$boot"
-	return 0
-}
-
 matrix_results() { echo "$RESULTS/matrix-$(basename "$1")"; }
 
-# matrix_job KERNEL TEST...: all about one kernel, in a shell of its own; its lines
-# are kept together, and shown when it is done
-matrix_job() {
-	local kernel=$1 result
+# matrix_known KERNEL: has it passed, and nothing changed since?
+matrix_known() {
+	local state
 
+	state=$(matrix_state "$1")
+	[ "$(sed -n 1p "$state" 2>/dev/null)" = "${KEYS[$1]}" ] || return
+	skipped "matrix/$1: nothing changed since it passed on $(date -r "$state" '+%F %H:%M')"
+	sed -n '2s/$/  (then)/p' "$state" >"$(matrix_results "$1").row"
+}
+
+# matrix_job FRESH KERNEL TEST...: all about one kernel; what it counts and its row of
+# the table go into files, as it may run in a shell of its own
+matrix_job() {
+	local fresh=$1 kernel=$2 result
+
+	shift
 	result=$(matrix_results "$kernel")
+	rm -f "$result.counts" "$result.row"
 	PASSED=0 FAILED=0 SKIPPED=0
-	{
-		matrix_build "$kernel"
-		if [ "$FAILED" -eq 0 ]; then
-			matrix_boot "$@"
-		else
-			skipped "matrix/$kernel/boot: the build failed"
-		fi
-	} >"$result.log" 2>&1
+	if ! "$VM/kernels" get "$kernel" >/dev/null; then
+		failed "matrix/$kernel: cannot get it"
+	else
+		KEYS[$kernel]=$(matrix_key "$@")
+		[ -z "$fresh" ] && matrix_known "$kernel" || matrix_try "$@"
+	fi
+	echo "$PASSED $FAILED $SKIPPED" >"$result.counts"
+}
+
+# matrix_try KERNEL TEST...
+matrix_try() {
+	local kernel=$1 row
+
+	row=$(matrix_results "$kernel").row
+	matrix_build "$kernel"
+	if [ "$FAILED" -eq 0 ]; then
+		matrix_boot "$@"
+	else
+		skipped "matrix/$kernel/boot: the build failed"
+	fi
 	matrix_row "$(basename "$kernel") ($("$VM/kernels" field "$kernel" version))" \
 		"${BUILT[$kernel]}" "${WARNED[$kernel]:--}" "${SHIMS[$kernel]:--}" \
-		"${BOOTED[$kernel]:-no}" "${COUNTS[$kernel]:-- - -}" "${TOOK[$kernel]:--}" >"$result.row"
+		"${BOOTED[$kernel]:-no}" "${COUNTS[$kernel]:-- - -}" "${TOOK[$kernel]:--}" >"$row"
 	rm -f "$(matrix_state "$kernel")"
 	[ "$FAILED" -gt 0 ] ||
-		{ echo "${KEYS[$kernel]}"; cat "$result.row"; } >"$(matrix_state "$kernel")"
-	echo "$PASSED $FAILED $SKIPPED" >"$result.counts"
-	cat "$result.log"
+		{ echo "${KEYS[$kernel]}"; cat "$row"; } >"$(matrix_state "$kernel")"
+}
+
+# matrix_builds FRESH KERNEL...: those that are only built, while guests run: these
+# go first, and their processors are not to be shared
+matrix_builds() {
+	local kernel fresh=$1
+
+	shift
+	renice -n 15 -p $BASHPID >/dev/null
+	for kernel in "$@"; do
+		matrix_job "$fresh" "$kernel" >"$(matrix_results "$kernel").log" 2>&1
+	done
 }
 
 # matrix [-f] [NAME|TREE...]
 matrix() {
-	local kernel kernels=() tests=() todo=() fresh='' width table passed failed skipped
+	local kernel kernels=() boots=() rest=() tests=() fresh='' builds table passed failed skipped
 
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -165,39 +174,25 @@ matrix() {
 	mkdir -p "$CACHE/matrix"
 	matrix_row kernel built warnings shims booted 'passed failed skipped' seconds >"$table"
 
-	width=$(matrix_jobs)
-	# Those that take long come first, so that none of them is left alone at the end,
-	# and what the next one needs is fetched while others run.
-	for kernel in $(matrix_order "${kernels[@]}"); do
-		rm -f "$(matrix_results "$kernel")".*
-		if ! "$VM/kernels" get "$kernel" >/dev/null; then
-			failed "matrix/$kernel: cannot get it"
-			continue
-		fi
-		KEYS[$kernel]=$(matrix_key "$kernel" "${tests[@]}")
-		if [ -z "$fresh" ] && [ "$(sed -n 1p "$(matrix_state "$kernel")" 2>/dev/null)" = "${KEYS[$kernel]}" ]; then
-			skipped "matrix/$kernel: nothing changed since it passed on $(date -r "$(matrix_state "$kernel")" '+%F %H:%M')"
-			sed -n '2s/$/  (then)/p' "$(matrix_state "$kernel")" >"$(matrix_results "$kernel").row"
-			continue
-		fi
-		while [ "$(jobs -rp | wc -l)" -ge "$width" ]; do
-			wait -n
-		done
-		say "matrix/$kernel: begun"
-		todo+=("$kernel")
-		matrix_job "$kernel" "${tests[@]}" &
+	builds=$("$VM/kernels" matrix build)
+	mapfile -t rest < <(printf '%s\n' "${kernels[@]}" | grep -xF -- "$builds")
+	mapfile -t boots < <(printf '%s\n' "${kernels[@]}" | grep -vxF -- "$builds")
+	matrix_builds "$fresh" "${rest[@]}" &
+	for kernel in "${boots[@]}"; do
+		(matrix_job "$fresh" "$kernel" "${tests[@]}")
 	done
 	wait
-	for kernel in "${todo[@]}"; do
+	for kernel in "${rest[@]}"; do
+		cat "$(matrix_results "$kernel").log"
+	done
+	for kernel in "${kernels[@]}"; do
 		if read -r passed failed skipped <"$(matrix_results "$kernel").counts"; then
 			PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
 		else
-			failed "matrix/$kernel: ended without a result; see $(matrix_results "$kernel").log"
+			failed "matrix/$kernel: ended without a result"
 		fi
+		cat "$(matrix_results "$kernel").row" >>"$table" 2>/dev/null
 	done
-	for kernel in "${kernels[@]}"; do
-		cat "$(matrix_results "$kernel").row" 2>/dev/null
-	done >>"$table"
 	echo
 	cat "$table"
 }
