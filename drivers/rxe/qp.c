@@ -19,9 +19,10 @@
 
 #include "rxe.h"
 
+/* The CM asks for both kinds of FLUSH where a device has one; no region allows persistence */
 #define QP_ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |	\
-				 IB_ACCESS_FLUSH_GLOBAL)
+				 IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
 /* --- the send side's task --------------------------------------------------- */
 
