@@ -183,7 +183,15 @@ static void qp_init(struct ibv_qp *qp)
 			   IBV_QP_ACCESS_FLAGS), "modify_qp to INIT");
 }
 
-/* False: there is no address at the moment. */
+static bool qp_failed(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return !ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR;
+}
+
+/* False: there is no address at the moment, or the queue pair has failed already. */
 static bool qp_connect(struct ibv_qp *qp, struct side *s, const struct side *peer,
 		       uint32_t number, bool patient)
 {
@@ -197,6 +205,7 @@ static bool qp_connect(struct ibv_qp *qp, struct side *s, const struct side *pee
 			     .grh = { .dgid = peer->gid, .sgid_index = s->gid_index,
 				      .hop_limit = 64 } },
 	};
+	int err;
 
 	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 			  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
@@ -207,9 +216,12 @@ static bool qp_connect(struct ibv_qp *qp, struct side *s, const struct side *pee
 	attr.retry_cnt = patient ? 7 : 2;
 	attr.rnr_retry = patient ? 7 : 2;
 	attr.max_rd_atomic = 4;
-	must(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			   IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
-	     "modify_qp to RTS");
+	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	/* it receives since RTR: a wrong request may have come first, and ended it */
+	if (err && !patient && qp_failed(qp))
+		return false;
+	must(err, "modify_qp to RTS");
 	return true;
 }
 
