@@ -27,6 +27,9 @@
 #include "net.h"
 #include "txmem.h"
 
+/* Jiffies to wait for packets in queues before the log tells about them */
+#define NET_EXIT_PATIENCE	(5 * HZ)
+
 static LIST_HEAD(net_list);
 static DEFINE_MUTEX(net_mutex);		/* net_list, users */
 
@@ -527,13 +530,17 @@ struct dst_entry *rxe_flow_route(struct rxe_flow *flow)
  * rxe_net_exit - after the last device
  *
  * Waits for packets that still sit in some queue of the stack: their destructor
- * is ours.
+ * is ours.  Module exit cannot fail, so there is no limit to this; but who holds
+ * packets for seconds is asked to let go of them.
  *
  * Context: module exit.
  */
 void rxe_net_exit(void)
 {
-	wait_event(inflight_none, !atomic_read(&inflight_count));
+	while (!wait_event_timeout(inflight_none, !atomic_read(&inflight_count),
+				   NET_EXIT_PATIENCE))
+		pr_warn("rxe: cannot unload: a queue holds packets of %d flows; look for a qdisc or a netfilter queue that does not pass them on\n",
+			atomic_read(&inflight_count));
 	synchronize_rcu();
 	rxe_txmem_exit();
 }

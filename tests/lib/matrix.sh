@@ -163,7 +163,7 @@ matrix() {
 		shift
 	done
 	need_root "booting guests"
-	need_packages "${BUILD_PACKAGES[@]}" "${VM_PACKAGES[@]}" libibverbs-dev
+	need_packages "${BUILD_PACKAGES[@]}" "${VM_PACKAGES[@]}" libibverbs-dev nftables tcpdump
 	[ ${#kernels[@]} -gt 0 ] || mapfile -t kernels < <("$VM/kernels" matrix)
 	if [ -n "$MATRIX_TESTS" ]; then
 		read -ra tests <<<"$MATRIX_TESTS"
