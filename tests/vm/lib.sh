@@ -432,18 +432,19 @@ ended() {
 	fi
 }
 
-# pingpong OPTIONS...: ibv_rc_pingpong both ways, contents checked
-pingpong() {
-	local kind=${GID_KIND:-v4}
+# pingpong_by PROGRAM OPTIONS...: an ibv_*_pingpong, both ways, contents checked
+pingpong_by() {
+	local program=$1 kind=${GID_KIND:-v4}
 
+	shift
 	PORT=18515
-	pair "$PATIENCE" ibv_rc_pingpong -c -p $PORT -d rxe0 -g "$(gid_index rxe0 "$kind")" "$@" -- \
-		ibv_rc_pingpong -c -p $PORT -d rxe1 -g "$(gid_index rxe1 "$kind")" "$@" 10.1.0.1 || return
-	grep -q 'iters in' "$CASE_LOG.client" || bad "no result line"
-	if grep -aE 'invalid data|memcmp' "$CASE_LOG.client" "$CASE_LOG.server"; then
-		bad "wrong data"
-	fi
+	pair "$PATIENCE" "$program" -c -p $PORT -d rxe0 -g "$(gid_index rxe0 "$kind")" "$@" -- \
+		"$program" -c -p $PORT -d rxe1 -g "$(gid_index rxe1 "$kind")" "$@" 10.1.0.1 || return
+	grep -q 'iters in' "$CASE_LOG.client" || bad "no result line" || return
+	! grep -aE 'invalid data|memcmp' "$CASE_LOG.client" "$CASE_LOG.server" || bad "wrong data"
 }
+
+pingpong() { pingpong_by ibv_rc_pingpong "$@"; }
 
 # perftest PROGRAM OPTIONS...: one perftest program; its table must have a row
 # for each size asked for, with a number above zero in it

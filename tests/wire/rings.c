@@ -36,6 +36,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../vm/programs/random.h"
+
 enum {
 	SGES		= 4,
 	INLINE		= 256,
@@ -144,7 +146,6 @@ static struct mapped rings[RINGS];
 static int num_rings;
 static volatile bool stop;
 static uint64_t doorbells, completions, rounds;
-static __thread uint64_t seed;
 
 _Static_assert(sizeof(struct swqe) == 208, "size of a send WQE");
 _Static_assert(sizeof(struct rwqe) == 40, "size of a receive WQE");
@@ -153,24 +154,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "rings: %s: %s\n", what, strerror(errno));
 	exit(1);
-}
-
-static uint64_t random64(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return random64() % n;
-}
-
-static bool one_in(uint32_t n)
-{
-	return !below(n);
 }
 
 /* Numbers that have hurt somebody before */

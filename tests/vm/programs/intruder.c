@@ -26,6 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "random.h"
+
 #include "../../../drivers/rxe/proto/icrc.h"
 
 enum {
@@ -44,25 +46,7 @@ struct frame {
 };
 
 static struct frame kept[KEPT];
-static uint64_t seed, seen, sent, refused;
-
-static uint64_t random64(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return random64() % n;
-}
-
-static bool one_in(uint32_t n)
-{
-	return !below(n);
-}
+static uint64_t seen, sent, refused;
 
 static void die(const char *what)
 {

@@ -28,6 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "random.h"
+
 enum {
 	DEPTH		= 16,
 	SGES		= 3,
@@ -61,25 +63,7 @@ struct pair {
 static struct side sides[2];
 static struct pair *pairs_known;
 static int num_known;
-static uint64_t seed, sent, received, failures, creations;
-
-static uint64_t random64(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return random64() % n;
-}
-
-static bool one_in(uint32_t n)
-{
-	return !below(n);
-}
+static uint64_t sent, received, failures, creations;
 
 static double now(void)
 {
