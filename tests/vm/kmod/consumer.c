@@ -2,8 +2,8 @@
 /*
  * The cases of rxe_consumer, and what they share: two connected ends.
  *
- * Loading the module runs all cases; it says in the kernel log, for each, "ok NAME"
- * or "not ok NAME". Parameters: the names of two devices, and a GID index of each.
+ * Loading the module runs all cases; it says in the kernel log, for each, "ok NAME",
+ * "not ok NAME" or "skip NAME". Parameters: the names of two devices, and a GID index of each.
  */
 #include <linux/err.h>
 #include <linux/module.h>
@@ -23,7 +23,7 @@ MODULE_PARM_DESC(gid_index, "GID index of each");
 
 static void waiter_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct waiter *waiter = container_of(wc->wr_cqe, struct waiter, cqe);
+	struct waiter *waiter = container_of(cqe_of(wc), struct waiter, cqe);
 
 	waiter->wc = *wc;
 	complete(&waiter->done);
@@ -90,13 +90,13 @@ static int end_create(struct end *end)
 			.max_send_sge		= SGES,
 			.max_recv_sge		= SGES,
 			.max_inline_data	= 64,
-			.max_rdma_ctxs		= end->rdma_ctxs,
 		},
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.qp_type	= IB_QPT_RC,
 		.port_num	= 1,
 	};
 
+	rdma_ctxs_set(&init, end->rdma_ctxs);
 	end->pd = ib_alloc_pd(end->dev, 0);
 	if (IS_ERR(end->pd))
 		return PTR_ERR(end->pd);
@@ -130,9 +130,7 @@ static int end_connect(struct end *end, struct end *peer)
 	attr.rq_psn = peer->qp->qp_num & 0xffffff;
 	attr.max_dest_rd_atomic = 16;
 	attr.min_rnr_timer = 12;
-	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
-	rdma_ah_set_port_num(&attr.ah_attr, 1);
-	rdma_ah_set_grh(&attr.ah_attr, &peer->gid, 0, end->gid_index, 64, 0);
+	address_set(&attr, &peer->gid, end->gid_index);
 	TRY(ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
 			 IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
 			 IB_QP_MIN_RNR_TIMER));
@@ -220,17 +218,24 @@ static int run_case(struct end ends[2], int i)
 	return ret;
 }
 
+static const char *result(int ret)
+{
+	if (ret == NOT_HERE)
+		return "skip";
+	return ret ? "not ok" : "ok";
+}
+
 static struct end ends[2];
 
 /* A device is there: is it one of ours? */
-static int consumer_add(struct ib_device *dev)
+static added_t consumer_add(struct ib_device *dev)
 {
 	int i;
 
 	for (i = 0; i < 2; i++)
 		if (!strcmp(dev_name(&dev->dev), device[i]))
 			ends[i].dev = dev;
-	return 0;
+	return ADDED;
 }
 
 /* Nobody removes devices while the cases run. */
@@ -255,8 +260,7 @@ static int __init consumer_init(void)
 				    -ENODEV;
 	}
 	for (i = 0; i < ARRAY_SIZE(cases) && !ret; i++)
-		pr_info("rxe_consumer: %s %s\n", run_case(ends, i) ? "not ok" : "ok",
-			cases[i].name);
+		pr_info("rxe_consumer: %s %s\n", result(run_case(ends, i)), cases[i].name);
 	ib_unregister_client(&client);
 	return ret;
 }

@@ -11,6 +11,28 @@
 #include <linux/completion.h>
 #include <rdma/ib_verbs.h>
 
+#ifdef OLD_CORE
+#include "old.h"
+#else
+
+static inline void address_set(struct ib_qp_attr *attr, union ib_gid *gid, u8 gid_index)
+{
+	attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(&attr->ah_attr, 1);
+	rdma_ah_set_grh(&attr->ah_attr, gid, 0, gid_index, 64, 0);
+}
+
+static inline void rdma_ctxs_set(struct ib_qp_init_attr *init, u32 count)
+{
+	init->cap.max_rdma_ctxs = count;
+}
+
+/* what a client's add() returns */
+typedef int added_t;
+#define ADDED	0
+
+#endif /* OLD_CORE */
+
 /* Work requests of a QP, each direction, and elements of each */
 #define DEPTH	64
 #define SGES	16
@@ -47,6 +69,20 @@ struct waiter {
 	struct completion	done;
 	struct ib_wc		wc;
 };
+
+/* Work requests and completions name a function by their number. */
+static inline u64 wr_id_of(struct ib_cqe *cqe)
+{
+	return (uintptr_t)cqe;
+}
+
+static inline struct ib_cqe *cqe_of(const struct ib_wc *wc)
+{
+	return (struct ib_cqe *)(uintptr_t)wc->wr_id;
+}
+
+/* A case cannot run on this kernel. */
+#define NOT_HERE	1
 
 #define complain(fmt, ...)	pr_err("rxe_consumer: " fmt "\n", ##__VA_ARGS__)
 

@@ -6,9 +6,11 @@
 #include <linux/err.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
-#include <rdma/rw.h>
 
 #include "consumer.h"
+#ifndef OLD_CORE
+#include <rdma/rw.h>
+#endif
 
 #define ROUNDS	2000
 
@@ -40,7 +42,9 @@ static int player_receive(struct player *player)
 	struct ib_sge sge = {
 		.addr = player->addr, .length = 4, .lkey = player->end->pd->local_dma_lkey,
 	};
-	struct ib_recv_wr wr = { .wr_cqe = &player->received, .sg_list = &sge, .num_sge = 1 };
+	struct ib_recv_wr wr = {
+		.wr_id = wr_id_of(&player->received), .sg_list = &sge, .num_sge = 1,
+	};
 
 	return ib_post_recv(player->end->qp, &wr, NULL);
 }
@@ -51,7 +55,7 @@ static int player_send(struct player *player)
 		.addr = player->addr + 4, .length = 4, .lkey = player->end->pd->local_dma_lkey,
 	};
 	struct ib_send_wr wr = {
-		.wr_cqe = &player->sent, .sg_list = &sge, .num_sge = 1,
+		.wr_id = wr_id_of(&player->sent), .sg_list = &sge, .num_sge = 1,
 		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
 	};
 
@@ -67,7 +71,7 @@ static void player_ends(struct player *player, int status)
 
 static void player_received(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct player *player = container_of(wc->wr_cqe, struct player, received);
+	struct player *player = container_of(cqe_of(wc), struct player, received);
 	int ret;
 
 	if (wc->status || player->buf[0] != player->next)
@@ -83,7 +87,7 @@ static void player_received(struct ib_cq *cq, struct ib_wc *wc)
 static void player_sent(struct ib_cq *cq, struct ib_wc *wc)
 {
 	if (wc->status)
-		player_ends(container_of(wc->wr_cqe, struct player, sent), -EIO);
+		player_ends(container_of(cqe_of(wc), struct player, sent), -EIO);
 }
 
 int case_ping_pong(struct end ends[2])
@@ -138,7 +142,7 @@ struct tally {
 
 static void tally_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct tally *tally = container_of(wc->wr_cqe, struct tally, cqe);
+	struct tally *tally = container_of(cqe_of(wc), struct tally, cqe);
 
 	atomic_inc(wc->status == IB_WC_WR_FLUSH_ERR ? &tally->flushed : &tally->other);
 }
@@ -157,8 +161,8 @@ int case_drain(struct end ends[2])
 	recvs = &sends[1];
 	sends->cqe.done = tally_done;
 	recvs->cqe.done = tally_done;
-	send.wr_cqe = &sends->cqe;
-	recv.wr_cqe = &recvs->cqe;
+	send.wr_id = wr_id_of(&sends->cqe);
+	recv.wr_id = wr_id_of(&recvs->cqe);
 	for (i = 0; i < DEPTH - 1 && !ret; i++) {
 		ret = ib_post_recv(ends[0].qp, &recv, NULL);
 		ret = ret ? : ib_post_send(ends[0].qp, &send, NULL);
@@ -176,6 +180,15 @@ int case_drain(struct end ends[2])
 }
 
 /* --- rdma_rw ---------------------------------------------------------------------------- */
+
+#ifdef OLD_CORE
+
+int case_rw(struct end ends[2])
+{
+	return NOT_HERE;
+}
+
+#else
 
 #define RW_PAGES	48
 
@@ -256,7 +269,7 @@ static int rw_with_peer(struct end ends[2], struct rw_pages *ours, void *theirs,
 
 	EXPECT(ib_map_mr_sg(mr, sg, 1, NULL, PAGE_SIZE) == 1);
 	waiter_init(&waiter);
-	wr.wr.wr_cqe = &waiter.cqe;
+	wr.wr.wr_id = wr_id_of(&waiter.cqe);
 	TRY(ib_post_send(ends[1].qp, &wr.wr, NULL));
 	TRY(waiter_wait(&waiter, IB_WC_SUCCESS, IB_WC_REG_MR));
 	TRY(rw_move(&ends[0], ours, theirs, mr->iova, mr->rkey, DMA_TO_DEVICE));
@@ -288,3 +301,5 @@ int case_rw(struct end ends[2])
 	kfree(ours);
 	return ret;
 }
+
+#endif /* OLD_CORE */

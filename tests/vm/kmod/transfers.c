@@ -23,7 +23,9 @@
 
 static int post_recv(struct end *end, struct ib_sge *sge, int count, struct waiter *waiter)
 {
-	struct ib_recv_wr wr = { .wr_cqe = &waiter->cqe, .sg_list = sge, .num_sge = count };
+	struct ib_recv_wr wr = {
+		.wr_id = wr_id_of(&waiter->cqe), .sg_list = sge, .num_sge = count,
+	};
 
 	waiter_init(waiter);
 	return ib_post_recv(end->qp, &wr, NULL);
@@ -32,7 +34,7 @@ static int post_recv(struct end *end, struct ib_sge *sge, int count, struct wait
 static int post_send(struct end *end, struct ib_send_wr *wr, struct waiter *waiter)
 {
 	waiter_init(waiter);
-	wr->wr_cqe = &waiter->cqe;
+	wr->wr_id = wr_id_of(&waiter->cqe);
 	wr->send_flags |= IB_SEND_SIGNALED;
 	return ib_post_send(end->qp, wr, NULL);
 }

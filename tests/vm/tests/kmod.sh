@@ -16,15 +16,15 @@ run_all() {
 
 # one NAME: how that case ended
 one() {
+	if grep -qxF "skip $1" "$SAID"; then
+		skip "this kernel has nothing of the kind"
+		return
+	fi
 	grep -B 4 -xE "(not )?ok $1" "$SAID"
 	grep -qxF "ok $1" "$SAID" || bad "$(grep -B 3 -xF "not ok $1" "$SAID" | tr '\n' ';')"
 }
 
 SAID=$(mktemp)
-if [ ! -e "${KMOD-}" ]; then
-	check module skip "the core of this kernel has neither ib_alloc_cq() nor rdma_rw"
-	return
-fi
 check setup setup || return
 check load run_all
 while read -r case; do
