@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Entries of the GID table as newer cores hand them out, with a reference, on a
- * core that copies them and knows no types: all of them are of RoCE v2.
+ * core that copies them. All of them are of RoCE v2: the core knows no types, or
+ * was told that the port does nothing else.
  */
 #define RXE_COMPAT_KERNEL_IB_OPS
 
@@ -11,6 +12,65 @@
 #include <rdma/ib_verbs.h>
 
 #if !RXE_HAVE_IB_DEVICE_OPS
+
+#if RXE_HAVE_IB_GID_ATTR_GID
+
+/* The core's own reference would keep it from reusing the entry; the netdev's is enough. */
+static int entry_get(struct ib_device *device, u8 port, int index, union ib_gid *gid,
+		     struct net_device **ndev)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_get_gid_attr(device, port, index);
+	if (IS_ERR(attr))
+		return PTR_ERR(attr);
+	*gid = attr->gid;
+	*ndev = attr->ndev;
+	if (*ndev)
+		dev_hold(*ndev);
+	rdma_put_gid_attr(attr);
+	return 0;
+}
+
+static int entry_find(struct ib_device *device, const union ib_gid *gid, u8 port,
+		      struct net_device *ndev, u16 *index)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid_by_port(device, gid, IB_GID_TYPE_ROCE_UDP_ENCAP, port, ndev);
+	if (IS_ERR(attr))
+		return PTR_ERR(attr);
+	*index = attr->index;
+	rdma_put_gid_attr(attr);
+	return 0;
+}
+
+#else
+
+static int entry_get(struct ib_device *device, u8 port, int index, union ib_gid *gid,
+		     struct net_device **ndev)
+{
+	struct ib_gid_attr attr;
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	err = ib_get_cached_gid(device, port, index, gid, &attr);
+	*ndev = attr.ndev;
+	return err;
+}
+
+static int entry_find(struct ib_device *device, const union ib_gid *gid, u8 port,
+		      struct net_device *ndev, u16 *index)
+{
+#if RXE_HAVE_IB_FIND_GID_BY_TYPE
+	return ib_find_cached_gid_by_port(device, gid, IB_GID_TYPE_ROCE_UDP_ENCAP, port, ndev,
+					  index);
+#else
+	return ib_find_cached_gid_by_port(device, gid, port, ndev, index);
+#endif
+}
+
+#endif /* RXE_HAVE_IB_GID_ATTR_GID */
 
 /**
  * rxe_compat_gid_get() - the source GID of an address, by index
@@ -25,17 +85,14 @@
 int rxe_compat_gid_get(struct ib_device *device, u8 port, u16 index,
 		       struct rxe_compat_ib_gid_attr *gid)
 {
-	struct ib_gid_attr attr;
 	int err;
 
 	memset(gid, 0, sizeof(*gid));
-	memset(&attr, 0, sizeof(attr));
-	err = ib_get_cached_gid(device, port, index, &gid->gid, &attr);
+	err = entry_get(device, port, index, &gid->gid, &gid->ndev);
 	if (err)
 		return err;
-	if (!attr.ndev)
+	if (!gid->ndev)
 		return -ENXIO;
-	gid->ndev = attr.ndev;
 	gid->device = device;
 	gid->gid_type = IB_GID_TYPE_ROCE_UDP_ENCAP;
 	gid->index = index;
@@ -57,16 +114,16 @@ void rxe_compat_gid_put(struct rxe_compat_ib_gid_attr *gid)
 }
 
 /**
- * rdma_get_gid_attr() - the entry of the GID table at an index
+ * rxe_compat_rdma_get_gid_attr() - the entry of the GID table at an index
  * @device: device
  * @port: port
  * @index: place in the table
  *
  * Context: any.
- * Return: the entry, for rdma_put_gid_attr(); or an error pointer.
+ * Return: the entry, for rxe_compat_rdma_put_gid_attr(); or an error pointer.
  */
-const struct rxe_compat_ib_gid_attr *rdma_get_gid_attr(struct ib_device *device, u32 port,
-						       int index)
+const struct rxe_compat_ib_gid_attr *
+rxe_compat_rdma_get_gid_attr(struct ib_device *device, u32 port, int index)
 {
 	struct rxe_compat_ib_gid_attr *gid;
 	int err;
@@ -82,37 +139,37 @@ const struct rxe_compat_ib_gid_attr *rdma_get_gid_attr(struct ib_device *device,
 }
 
 /**
- * rdma_put_gid_attr() - give back what the functions around here have returned
+ * rxe_compat_rdma_put_gid_attr() - give back what the functions around here have returned
  * @attr: the entry
  *
  * Context: any.
  */
-void rdma_put_gid_attr(const struct rxe_compat_ib_gid_attr *attr)
+void rxe_compat_rdma_put_gid_attr(const struct rxe_compat_ib_gid_attr *attr)
 {
 	rxe_compat_gid_put((struct rxe_compat_ib_gid_attr *)attr);
 	kfree(attr);
 }
 
 /**
- * rdma_find_gid_by_port() - the entry of the GID table that has an address
+ * rxe_compat_rdma_find_gid_by_port() - the entry of the GID table that has an address
  * @device: device
  * @gid: address
- * @type: RoCE v2; the table knows no types
+ * @type: RoCE v2: the table has no others
  * @port: port
  * @ndev: netdev of the address, NULL: any
  *
  * Context: any.
- * Return: the entry, for rdma_put_gid_attr(); or an error pointer.
+ * Return: the entry, for rxe_compat_rdma_put_gid_attr(); or an error pointer.
  */
 const struct rxe_compat_ib_gid_attr *
-rdma_find_gid_by_port(struct ib_device *device, const union ib_gid *gid, enum ib_gid_type type,
-		      u32 port, struct net_device *ndev)
+rxe_compat_rdma_find_gid_by_port(struct ib_device *device, const union ib_gid *gid,
+				 enum ib_gid_type type, u32 port, struct net_device *ndev)
 {
-	u16 index;
+	u16 index = 0;
 	int err;
 
-	err = ib_find_cached_gid_by_port(device, gid, port, ndev, &index);
-	return err ? ERR_PTR(err) : rdma_get_gid_attr(device, port, index);
+	err = entry_find(device, gid, port, ndev, &index);
+	return err ? ERR_PTR(err) : rxe_compat_rdma_get_gid_attr(device, port, index);
 }
 
 #endif /* !RXE_HAVE_IB_DEVICE_OPS */

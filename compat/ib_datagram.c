@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams and groups of IPv4, for a core that knows RoCE v1 only, where every
- * address looks like one of IPv6.
+ * Groups and datagrams of IPv4, for a core that knows RoCE v1 only, where every
+ * address looks like one of IPv6. (Up to 4.13 those that know RoCE v2 still name
+ * groups as in v1.)
  *
  * The kernel's users read the 40 bytes before a datagram as an IPv6 header; the
  * driver leaves an IPv4 header in the second half of them, as newer cores want
@@ -22,6 +23,27 @@
 #if !RXE_HAVE_IB_DEVICE_OPS
 
 #define MGID_V1			htonl(0xff0e0000)	/* ff0e::ffff:a.b.c.d */
+
+/**
+ * rxe_compat_group() - a group in the form that the driver knows
+ * @gid: as rdma_cm of RoCE v1 has it, and the verbs of the core demand
+ *
+ * Context: any.
+ * Return: ::ffff:a.b.c.d for ff0e::ffff:a.b.c.d; what it was for any other.
+ */
+union ib_gid rxe_compat_group(const union ib_gid *gid)
+{
+	union ib_gid group = *gid;
+	struct in6_addr *addr = (struct in6_addr *)&group;
+
+	if (addr->s6_addr32[0] != MGID_V1)
+		return group;
+	addr->s6_addr32[0] = 0;
+	return ipv6_addr_v4mapped(addr) && ipv4_is_multicast(addr->s6_addr32[3]) ? group : *gid;
+}
+
+#if !RXE_HAVE_IB_WC_NETWORK_HDR_TYPE
+
 #define GRH_NEXT_HDR		0x1b			/* a transport header (8.3) */
 #define NO_VLAN			0xffff
 
@@ -46,24 +68,6 @@ struct rxe_compat_receives {
 	u32		polled;
 	struct receive	at[];
 };
-
-/**
- * rxe_compat_group() - a group in the form that the driver knows
- * @gid: as rdma_cm of RoCE v1 has it, and the verbs of the core demand
- *
- * Context: any.
- * Return: ::ffff:a.b.c.d for ff0e::ffff:a.b.c.d; what it was for any other.
- */
-union ib_gid rxe_compat_group(const union ib_gid *gid)
-{
-	union ib_gid group = *gid;
-	struct in6_addr *addr = (struct in6_addr *)&group;
-
-	if (addr->s6_addr32[0] != MGID_V1)
-		return group;
-	addr->s6_addr32[0] = 0;
-	return ipv6_addr_v4mapped(addr) && ipv4_is_multicast(addr->s6_addr32[3]) ? group : *gid;
-}
 
 /**
  * rxe_compat_receives_create() - for a queue pair that takes datagrams
@@ -193,5 +197,7 @@ void rxe_compat_receive_polled(struct rxe_compat_receives *receives, struct ib_w
 		wc->vlan_id = NO_VLAN;
 	wc->wc_flags |= IB_WC_WITH_SMAC | IB_WC_WITH_VLAN;
 }
+
+#endif /* !RXE_HAVE_IB_WC_NETWORK_HDR_TYPE */
 
 #endif /* !RXE_HAVE_IB_DEVICE_OPS */

@@ -148,7 +148,11 @@ static struct device *dma_parent(struct ib_device *device)
 {
 	struct device *parent = device->dev.parent;
 
+#if RXE_HAVE_DEVICE_DMA_OPS
+	parent->dma_ops = &virt_dma;
+#else
 	parent->archdata.dma_ops = &virt_dma;
+#endif
 	parent->coherent_dma_mask = DMA_BIT_MASK(64);
 	parent->dma_mask = &parent->coherent_dma_mask;
 	return parent;
@@ -268,10 +272,13 @@ static int check_name(const char *name)
 static int register_device(struct ib_device *device)
 {
 	struct record *rec = to_record(device);
+	struct device *parent = dma_parent(device);
 	int err;
 
 	rec->index = ++last_index;
-	device->dma_device = dma_parent(device);
+	/* newer cores find it by themselves, and warn of it here */
+	if (!RXE_HAVE_IB_DMA_MAPPING_OPS_FREE)
+		device->dma_device = parent;
 	err = ib_register_device(device, port_added);
 	if (err) {
 		port_leaves(rec);
@@ -506,8 +513,33 @@ const char *rxe_compat_ib_device_counter_name(struct ib_device *device, unsigned
 
 /* --- the rest ---------------------------------------------------------------------------- */
 
+#if !RXE_HAVE_IB_GET_ETH_SPEED
+/* Megabits per second, 0: unknown. */
+static u32 netdev_speed(struct net_device *ndev)
+{
+#if RXE_HAVE_ETHTOOL_LINK_KSETTINGS
+	struct ethtool_link_ksettings link = {};
+	u32 mbps = 0;
+
+	rtnl_lock();
+	if (!__ethtool_get_link_ksettings(ndev, &link))
+		mbps = link.base.speed;
+	rtnl_unlock();
+#else
+	struct ethtool_cmd cmd = {};
+	u32 mbps = 0;
+
+	rtnl_lock();
+	if (!__ethtool_get_settings(ndev, &cmd))
+		mbps = ethtool_cmd_speed(&cmd);
+	rtnl_unlock();
+#endif
+	return mbps == (u32)SPEED_UNKNOWN ? 0 : mbps;
+}
+#endif
+
 /**
- * ib_get_eth_speed() - speed of the netdev below, in the terms of InfiniBand
+ * rxe_compat_ib_get_eth_speed() - speed of the netdev below, in the terms of InfiniBand
  * @device: device
  * @port: 1
  * @speed: out: IB_SPEED_
@@ -516,8 +548,16 @@ const char *rxe_compat_ib_device_counter_name(struct ib_device *device, unsigned
  * Context: process context, without RTNL.
  * Return: 0 or -ENODEV.
  */
-int ib_get_eth_speed(struct ib_device *device, u32 port, u16 *speed, u8 *width)
+int rxe_compat_ib_get_eth_speed(struct ib_device *device, u32 port, u16 *speed, u8 *width)
 {
+#if RXE_HAVE_IB_GET_ETH_SPEED
+	u8 narrow;
+	int err;
+
+	err = ib_get_eth_speed(device, port, &narrow, width);
+	*speed = narrow;
+	return err;
+#else
 	static const struct {
 		u32 mbps;
 		u16 speed;
@@ -531,23 +571,18 @@ int ib_get_eth_speed(struct ib_device *device, u32 port, u16 *speed, u8 *width)
 		{ 100000, IB_SPEED_EDR,   IB_WIDTH_4X },
 	};
 	struct net_device *ndev = rxe_compat_ib_device_netdev(device);
-	struct ethtool_cmd cmd = {};
 	unsigned int i = 0;
-	u32 mbps = 0;
+	u32 mbps;
 
 	if (!ndev)
 		return -ENODEV;
-	rtnl_lock();
-	if (!__ethtool_get_settings(ndev, &cmd))
-		mbps = ethtool_cmd_speed(&cmd);
-	rtnl_unlock();
-	if (mbps == (u32)SPEED_UNKNOWN)
-		mbps = 0;
+	mbps = netdev_speed(ndev);
 	while (i < ARRAY_SIZE(steps) - 1 && mbps > steps[i].mbps)
 		i++;
 	*speed = steps[i].speed;
 	*width = steps[i].width;
 	return 0;
+#endif
 }
 
 /**

@@ -93,7 +93,12 @@ static int query_device(struct ib_device *device, struct ib_device_attr *to,
 	to->max_qp = from.max_qp;
 	to->max_qp_wr = from.max_qp_wr;
 	to->device_cap_flags = from.device_cap_flags;
+#if RXE_HAVE_IB_DEVICE_ATTR_MAX_SEND_SGE
+	to->max_send_sge = from.max_send_sge;
+	to->max_recv_sge = from.max_recv_sge;
+#else
 	to->max_sge = min(from.max_send_sge, from.max_recv_sge);
+#endif
 	to->max_sge_rd = from.max_sge_rd;
 	to->max_cq = from.max_cq;
 	to->max_cqe = from.max_cqe;
@@ -200,19 +205,36 @@ static struct net_device *get_netdev(struct ib_device *device, u8 port)
 	return ndev;
 }
 
-/* The core keeps the table; it fills it only for devices that could, too. */
+/* The core keeps the table, and does not ask. */
 static int query_gid(struct ib_device *device, u8 port, int index, union ib_gid *gid)
 {
-	return ib_get_cached_gid(device, port, index, gid, NULL);
+	struct rxe_compat_ib_gid_attr entry;
+	int err;
+
+	err = rxe_compat_gid_get(device, port, index, &entry);
+	*gid = entry.gid;
+	rxe_compat_gid_put(&entry);
+	return err;
 }
 
+/* It fills the table only for devices that could, too. */
+#if RXE_HAVE_ADD_GID_ATTR
+static int add_gid(const struct ib_gid_attr *attr, void **context)
+#elif RXE_HAVE_DEL_GID_ATTR
+static int add_gid(const union ib_gid *gid, const struct ib_gid_attr *attr, void **context)
+#else
 static int add_gid(struct ib_device *device, u8 port, unsigned int index,
 		   const union ib_gid *gid, const struct ib_gid_attr *attr, void **context)
+#endif
 {
 	return 0;
 }
 
+#if RXE_HAVE_DEL_GID_ATTR
+static int del_gid(const struct ib_gid_attr *attr, void **context)
+#else
 static int del_gid(struct ib_device *device, u8 port, unsigned int index, void **context)
+#endif
 {
 	return 0;
 }
@@ -469,12 +491,18 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_nu
 	return mr;
 }
 
+#if !RXE_HAVE_MAP_MR_SG_OFFSET
 static int map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int nents)
 {
 	return newest->map_mr_sg(mr, sg, nents, NULL);
 }
+#endif
 
+#if RXE_HAVE_ALLOC_MW_UDATA
+static struct ib_mw *alloc_mw(struct ib_pd *pd, enum ib_mw_type type, struct ib_udata *udata)
+#else
 static struct ib_mw *alloc_mw(struct ib_pd *pd, enum ib_mw_type type)
+#endif
 {
 	struct ib_mw *mw;
 	int err;
@@ -841,6 +869,9 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 
 	device->owner = ops->owner;
 	device->uverbs_abi_ver = ops->uverbs_abi_ver;
+#if RXE_HAVE_IB_DEVICE_DRIVER_ID
+	device->driver_id = ops->driver_id;
+#endif
 	device->query_device = query_device;
 	device->modify_device = ops->modify_device;
 	device->query_port = query_port;
@@ -869,7 +900,11 @@ void rxe_compat_ib_set_device_ops(struct ib_device *device,
 	device->attach_mcast = attach_mcast;
 	device->detach_mcast = detach_mcast;
 	device->alloc_mr = alloc_mr;
+#if RXE_HAVE_MAP_MR_SG_OFFSET
+	device->map_mr_sg = ops->map_mr_sg;
+#else
 	device->map_mr_sg = map_mr_sg;
+#endif
 	device->alloc_mw = alloc_mw;
 	device->dealloc_mw = dealloc_mw;
 	device->create_srq = create_srq;

@@ -44,8 +44,6 @@ static struct port_file *gid_files;	/* types, then ndevs */
 static struct attribute **gid_attrs;	/* two lists, each ending with NULL */
 static struct port_file *counter_files;
 static struct attribute **counter_attrs;
-static struct attribute_group gid_types = { .name = "types" };
-static struct attribute_group gid_ndevs = { .name = "ndevs" };
 static struct attribute_group counters = { .name = "hw_counters" };
 
 static unsigned int file_index(struct kobj_attribute *attr)
@@ -75,17 +73,18 @@ static struct ib_device *port_device(struct kobject *port)
 
 /* --- gid_attrs ------------------------------------------------------------------- */
 
+#if !RXE_HAVE_IB_GID_ATTR_GID_TYPE
+
+static struct attribute_group gid_types = { .name = "types" };
+static struct attribute_group gid_ndevs = { .name = "ndevs" };
+
 static struct net_device *gid_netdev(struct kobject *dir, struct kobj_attribute *attr)
 {
-	struct ib_gid_attr gid_attr = {};
-	union ib_gid gid;
+	struct rxe_compat_ib_gid_attr gid;
 	int err;
 
-	err = ib_get_cached_gid(port_device(dir->parent), PORT, file_index(attr), &gid,
-				&gid_attr);
-	if (err)
-		return ERR_PTR(err);
-	return gid_attr.ndev ? gid_attr.ndev : ERR_PTR(-EINVAL);
+	err = rxe_compat_gid_get(port_device(dir->parent), PORT, file_index(attr), &gid);
+	return err ? ERR_PTR(err) : gid.ndev;
 }
 
 static ssize_t gid_type_show(struct kobject *dir, struct kobj_attribute *attr, char *buf)
@@ -127,6 +126,34 @@ static int gid_files_init(unsigned int count)
 	gid_ndevs.attrs = gid_attrs + count + 1;
 	return 0;
 }
+
+static int gid_dirs_add(struct kobject *port, struct rxe_compat_ib_sysfs *files)
+{
+	int err;
+
+	files->gid_attrs = kobject_create_and_add("gid_attrs", port);
+	if (!files->gid_attrs)
+		return -ENOMEM;
+	err = sysfs_create_group(files->gid_attrs, &gid_types);
+	if (!err)
+		err = sysfs_create_group(files->gid_attrs, &gid_ndevs);
+	return err;
+}
+
+#else
+
+/* The core's own */
+static int gid_files_init(unsigned int count)
+{
+	return 0;
+}
+
+static int gid_dirs_add(struct kobject *port, struct rxe_compat_ib_sysfs *files)
+{
+	return 0;
+}
+
+#endif /* !RXE_HAVE_IB_GID_ATTR_GID_TYPE */
 
 /* --- counters ---------------------------------------------------------------------- */
 
@@ -204,7 +231,7 @@ static int port_files_init(struct ib_device *device, const struct rdma_hw_stats 
 	int err = 0;
 
 	mutex_lock(&files_mutex);
-	if (gid_files)
+	if (counter_files)
 		goto out;
 	err = device->get_port_immutable(device, PORT, &immutable);
 	if (!err)
@@ -238,12 +265,7 @@ int rxe_compat_ib_sysfs_add(struct ib_device *device, struct kobject *port,
 	err = port_files_init(device, files->stats);
 	if (err)
 		return err;
-	files->gid_attrs = kobject_create_and_add("gid_attrs", port);
-	if (!files->gid_attrs)
-		return -ENOMEM;
-	err = sysfs_create_group(files->gid_attrs, &gid_types);
-	if (!err)
-		err = sysfs_create_group(files->gid_attrs, &gid_ndevs);
+	err = gid_dirs_add(port, files);
 	if (!err)
 		err = sysfs_create_group(port, &counters);
 	if (!err)

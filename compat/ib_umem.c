@@ -85,6 +85,8 @@ rxe_compat_ib_umem_get(struct ib_device *device, unsigned long addr, size_t size
 		return ERR_PTR(-ENOMEM);
 #if RXE_HAVE_IB_UMEM_GET_DEVICE
 	umem->kernel = ib_umem_get(device, addr, size, access);
+#elif RXE_HAVE_IB_UMEM_GET_NO_DMASYNC
+	umem->kernel = ib_umem_get(pinning_for_whom(), addr, size, access);
 #else
 	umem->kernel = ib_umem_get(pinning_for_whom(), addr, size, access, 0);
 #endif

@@ -34,12 +34,13 @@
  * Linux 4.11: "locking/refcounts: Add a new refcount_t type"
  * Header: linux_refcount_h linux/refcount.h
  *
- * Linux 4.14: uverbs_ioctl.h added with the first ioctl() commands
+ * Linux 4.14: "IB/core: Add new ioctl interface"
  * Header: rdma_uverbs_ioctl_h rdma/uverbs_ioctl.h
  */
 
 #include <linux/crc32.h>
 #include <linux/dma-mapping.h>
+#include <linux/ethtool.h>
 #include <linux/highmem.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
@@ -57,6 +58,7 @@
 #include <net/ipv6.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/ib_cache.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_netlink.h>
@@ -90,16 +92,20 @@
 
 /*
  * The core changed shape between: from one that lets drivers allocate every object
- * and knows no RoCE v2, to one that allocates all but QPs.
- * Require: core Its RDMA core is one of Linux 4.5 to 5.2; 4.4 and 5.3 or later are served.
+ * to one that allocates all but QPs.
+ * Require: core Its RDMA core is one of Linux 4.20 to 5.2; 4.4 to 4.19 and 5.3 or later are served.
  */
 #line 1 "require:core"
-#if defined(DECLARE_RDMA_OBJ_SIZE) || defined(RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP)
 PROBE(core)
 {
+#ifdef DECLARE_RDMA_OBJ_SIZE
 	MEMBER(struct ib_device_ops, size_ib_cq);
-}
+#else
+	MEMBER(struct ib_device, create_cq);
+	SAME(&ib_register_device, int (*)(struct ib_device *,
+					  int (*)(struct ib_device *, u8, struct kobject *)));
 #endif
+}
 
 /* --- the engine's own controls ------------------------------------------ */
 
@@ -126,7 +132,10 @@ PROBE(ib_device_ops)
 	MEMBER(struct ib_device_ops, query_device);
 }
 
-/* Linux 7.1: create_user_cq split from create_cq, which now serves the kernel only */
+/*
+ * create_cq then serves the kernel only.
+ * Linux 7.1: "RDMA/core: Prepare create CQ path for API unification"
+ */
 #line 1 "probe:ib_ops_create_user_cq"
 PROBE(ib_ops_create_user_cq)
 {
@@ -143,7 +152,7 @@ PROBE(ib_ops_create_cq_attrs)
 				    struct uverbs_attr_bundle *));
 }
 
-/* Linux 7.1: resize_cq became resize_user_cq with an unsigned size */
+/* Linux 7.1: "RDMA: Clarify that CQ resize is a user-space verb" */
 #line 1 "probe:ib_ops_resize_user_cq"
 PROBE(ib_ops_resize_user_cq)
 {
@@ -243,7 +252,7 @@ PROBE(ib_ops_destroy_srq_int)
 	SAME(ops.destroy_srq, int (*)(struct ib_srq *, struct ib_udata *));
 }
 
-/* Linux 5.10: alloc_mr() serves the kernel only, and has no udata any more */
+/* Linux 5.9: "RDMA: Remove the udata parameter from alloc_mr callback" */
 #line 1 "probe:ib_ops_alloc_mr_no_udata"
 PROBE(ib_ops_alloc_mr_no_udata)
 {
@@ -297,6 +306,70 @@ PROBE(ib_post_const)
 }
 #endif
 
+/* Linux 4.18: "RDMA: Use GID from the ib_gid_attr during the add_gid() callback" */
+#line 1 "probe:add_gid_attr"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+PROBE(add_gid_attr)
+{
+	struct ib_device device;
+
+	SAME(device.add_gid, int (*)(const struct ib_gid_attr *, void **));
+}
+#endif
+
+/* Linux 4.17: "IB/core: Refactor GID modify code for RoCE": the attribute has the place */
+#line 1 "probe:del_gid_attr"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+PROBE(del_gid_attr)
+{
+	struct ib_device device;
+
+	SAME(device.del_gid, int (*)(const struct ib_gid_attr *, void **));
+}
+#endif
+
+/* Linux 4.6: "IB/core: Add vendor's specific data to alloc mw" */
+#line 1 "probe:alloc_mw_udata"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+PROBE(alloc_mw_udata)
+{
+	struct ib_device device;
+	struct ib_pd *pd = NULL;
+
+	device.alloc_mw(pd, IB_MW_TYPE_1, NULL);
+}
+#endif
+
+/* Linux 4.7: "IB/core: add passing an offset into the SG to ib_map_mr_sg" */
+#line 1 "probe:map_mr_sg_offset"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+PROBE(map_mr_sg_offset)
+{
+	struct ib_device device;
+	struct scatterlist *sg = NULL;
+	struct ib_mr *mr = NULL;
+
+	device.map_mr_sg(mr, sg, 0, NULL);
+}
+#endif
+
+/* Linux 4.11: "IB/core: Remove ib_device.dma_device": the parent's DMA, whatever it is */
+#line 1 "probe:ib_dma_mapping_ops_free"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+struct ib_dma_mapping_ops {
+	int unused;
+};
+#endif
+
+/* Linux 4.17: "RDMA/uverbs: Expose driver_id and device cap flags" */
+#line 1 "probe:ib_device_driver_id"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+PROBE(ib_device_driver_id)
+{
+	MEMBER(struct ib_device, driver_id);
+}
+#endif
+
 /* Linux 4.20: "RDMA: Remove unused parameter from ib_modify_qp_is_ok()" */
 #line 1 "probe:ib_modify_qp_is_ok_4"
 PROBE(ib_modify_qp_is_ok_4)
@@ -305,6 +378,79 @@ PROBE(ib_modify_qp_is_ok_4)
 }
 
 /* --- rdma/ib_verbs.h: the rest ------------------------------------------- */
+
+/* Linux 4.5: "IB/core: Add ROCE_UDP_ENCAP (RoCE V2) type" */
+#line 1 "probe:ib_gid_type"
+PROBE(ib_gid_type)
+{
+	enum ib_gid_type type = IB_GID_TYPE_ROCE_UDP_ENCAP;
+
+	(void)type;
+}
+
+/* Linux 4.5: "IB/core: Add gid_type to gid attribute": and sysfs shows it */
+#line 1 "probe:ib_gid_attr_gid_type"
+PROBE(ib_gid_attr_gid_type)
+{
+	MEMBER(struct ib_gid_attr, gid_type);
+}
+
+/*
+ * Asked where entries have no references (ib_gid_attr_gid): up to 4.18.
+ * Linux 4.5: "IB/core: Add gid_type to gid attribute": found by type, too
+ */
+#line 1 "probe:ib_find_gid_by_type"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+PROBE(ib_find_gid_by_type)
+{
+	(void)ib_find_cached_gid_by_port(NULL, NULL, IB_GID_TYPE_IB, 1, NULL, NULL);
+}
+#endif
+
+/* Linux 4.5: "IB/core: Add rdma_network_type to wc" */
+#line 1 "probe:ib_wc_network_hdr_type"
+PROBE(ib_wc_network_hdr_type)
+{
+	MEMBER(struct ib_wc, network_hdr_type);
+}
+
+/* Linux 4.5: "IB/core: Add ROCE_UDP_ENCAP (RoCE V2) type": and ports that do it */
+#line 1 "probe:rdma_core_cap_roce_udp_encap"
+#ifndef RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP
+#error "no"
+#endif
+
+/* Linux 4.17: "IB/uverbs: Extend uverbs_ioctl header with driver_id" */
+#line 1 "probe:rdma_driver_id"
+PROBE(rdma_driver_id)
+{
+	enum rdma_driver_id id = RDMA_DRIVER_RXE;
+
+	(void)id;
+}
+
+/* Linux 5.4: "RDMA: Introduce ib_port_phys_state enum" */
+#line 1 "probe:ib_port_phys_state"
+PROBE(ib_port_phys_state)
+{
+	enum ib_port_phys_state state = IB_PORT_PHYS_STATE_LINK_UP;
+
+	(void)state;
+}
+
+/* Linux 4.19: "IB/core: add max_send_sge and max_recv_sge attributes" */
+#line 1 "probe:ib_device_attr_max_send_sge"
+PROBE(ib_device_attr_max_send_sge)
+{
+	MEMBER(struct ib_device_attr, max_send_sge);
+}
+
+/* Linux 4.14: "IB/core: Add generic function to extract IB speed from netdev" */
+#line 1 "probe:ib_get_eth_speed"
+PROBE(ib_get_eth_speed)
+{
+	DECLARED(ib_get_eth_speed);
+}
 
 /* Linux 4.19: "IB/core: Introduce GID attribute get, put and hold APIs" */
 #line 1 "probe:ib_gid_attr_gid"
@@ -322,7 +468,7 @@ PROBE(ib_uverbs_wr_opcode)
 	(void)opcode;
 }
 
-/* Linux 5.9: and those of completions */
+/* Linux 5.10: "ib_user_verbs.h: Added ib_uverbs_wc_opcode", as it was sent: those of completions */
 #line 1 "probe:ib_uverbs_wc_opcode"
 PROBE(ib_uverbs_wc_opcode)
 {
@@ -367,7 +513,7 @@ PROBE(ib_device_flush)
 	(void)cap;
 }
 
-/* Linux 4.19: the headers of RoCE v2 are counted, not only those of v1 */
+/* Linux 4.8: headers of RoCE v2 are counted, not only those of v1 (commit unknown) */
 #line 1 "probe:iboe_get_mtu_v2"
 PROBE(iboe_get_mtu_v2)
 {
@@ -420,6 +566,13 @@ PROBE(ib_device_attr_kernel_cap_flags)
 	MEMBER(struct ib_device_attr, kernel_cap_flags);
 }
 
+/* Linux 4.14: "RDMA/netlink: Remove netlink clients infrastructure" */
+#line 1 "probe:rdma_nl_register"
+PROBE(rdma_nl_register)
+{
+	DECLARED(rdma_nl_register);
+}
+
 /* Linux 5.11: "RDMA: Check attr_mask during modify_qp" */
 #line 1 "probe:ib_qp_attr_standard_bits"
 PROBE(ib_qp_attr_standard_bits)
@@ -442,7 +595,7 @@ PROBE(rdma_stat_desc)
 #error "no"
 #endif
 
-/* Linux 6.14: ib_get_curr_port_state() added with the dispatching of link events */
+/* Linux 6.14: "RDMA/core: Support link status events dispatching" */
 #line 1 "probe:ib_get_curr_port_state"
 PROBE(ib_get_curr_port_state)
 {
@@ -451,7 +604,13 @@ PROBE(ib_get_curr_port_state)
 
 /* --- rdma/uverbs_ioctl.h -------------------------------------------------- */
 
-/* Linux 6.1: rdma_udata_to_uverbs_attr_bundle() is there, 5.10 has not got it */
+/* Linux 5.1: "IB/verbs: Add helper function rdma_udata_to_drv_context" */
+#line 1 "probe:rdma_udata_to_drv_context"
+#ifndef rdma_udata_to_drv_context
+#error "no"
+#endif
+
+/* Linux 5.11: "IB/verbs: avoid nested container_of()" */
 #line 1 "probe:rdma_udata_to_uverbs_attr_bundle"
 PROBE(rdma_udata_to_uverbs_attr_bundle)
 {
@@ -477,7 +636,7 @@ PROBE(ib_is_udata_in_empty)
 	DECLARED(ib_is_udata_in_empty);
 }
 
-/* Linux 7.2: ib_respond_empty_udata() added */
+/* Linux 7.1: "RDMA: Add ib_respond_udata()": and for commands that have no answer */
 #line 1 "probe:ib_respond_empty_udata"
 PROBE(ib_respond_empty_udata)
 {
@@ -514,6 +673,13 @@ PROBE(ib_is_udata_cleared)
 	DECLARED(ib_is_udata_cleared);
 }
 
+/* Linux 5.5: "RDMA/umem: Remove the dmasync argument"; see also ib_umem_get_device */
+#line 1 "probe:ib_umem_get_no_dmasync"
+PROBE(ib_umem_get_no_dmasync)
+{
+	(void)ib_umem_get(NULL, 0, 0, 0);
+}
+
 /* Linux 5.6: "RDMA/umem: Move to allocate SG table from pages": the device, not the udata */
 #line 1 "probe:ib_umem_get_device"
 PROBE(ib_umem_get_device)
@@ -530,14 +696,14 @@ PROBE(ib_umem_sg_nents)
 
 /* --- net ------------------------------------------------------------------ */
 
-/* Linux 4.14: addrconf_addr_eui48() split off for others than IPv6 */
+/* Linux 4.12: "{net,IB}/{rxe,usnic}: Utilize generic mac to eui32 function" */
 #line 1 "probe:addrconf_addr_eui48"
 PROBE(addrconf_addr_eui48)
 {
 	DECLARED(addrconf_addr_eui48);
 }
 
-/* Linux 4.9: ip6_make_flowinfo() added for drivers of tunnels */
+/* Linux 4.13: "ip6: add ip6_make_flowinfo helper" */
 #line 1 "probe:ip6_make_flowinfo"
 PROBE(ip6_make_flowinfo)
 {
@@ -589,6 +755,22 @@ PROBE(dma_attrs_long)
 	SAME(ops.alloc, void *(*)(struct device *, size_t, dma_addr_t *, gfp_t,
 				  unsigned long));
 }
+
+/* Linux 4.6: "net: ethtool: add new ETHTOOL_xLINKSETTINGS API" */
+#line 1 "probe:ethtool_link_ksettings"
+PROBE(ethtool_link_ksettings)
+{
+	DECLARED(__ethtool_get_link_ksettings);
+}
+
+/* Linux 4.11: "treewide: Move dma_ops from struct dev_archdata into struct device" */
+#line 1 "probe:device_dma_ops"
+#ifndef DECLARE_RDMA_OBJ_SIZE
+PROBE(device_dma_ops)
+{
+	MEMBER(struct device, dma_ops);
+}
+#endif
 
 /*
  * A keyword for a case that goes on.
@@ -681,13 +863,13 @@ PROBE(kmap_local_page)
 
 /*
  * The crypto API can be asked for a faster CRC-32.
- * Linux 2.6.27: crypto_alloc_shash() added; missing where CONFIG_CRYPTO is not set
+ * Linux 2.6.29: "crypto: hash - Add shash interface"; not there without CONFIG_CRYPTO
  * Export: crypto_alloc_shash crypto_alloc_shash
  */
 
 /*
  * IPv6 groups can be joined without a socket.
- * Linux 5.4: exported to modules; 4.4 does not
+ * Linux 5.1: "bridge: join all-snoopers multicast address": exported to modules
  * Export: ipv6_dev_mc_inc ipv6_dev_mc_inc
  */
 

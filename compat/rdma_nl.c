@@ -34,6 +34,26 @@
 
 #if !RXE_HAVE_RDMA_LINK_OPS
 
+static DEFINE_MUTEX(link_mutex);
+static struct rdma_link_ops *link_type;		/* link_mutex */
+
+static int link_add(const char *name, struct net *net, const char *netdev)
+{
+	struct net_device *ndev;
+	int err;
+
+	ndev = dev_get_by_name(net, netdev);
+	if (!ndev)
+		return -ENODEV;
+	mutex_lock(&link_mutex);
+	err = link_type ? link_type->newlink(name, ndev) : -ENODEV;
+	mutex_unlock(&link_mutex);
+	dev_put(ndev);
+	return err;
+}
+
+#if !RXE_HAVE_RDMA_NL_REGISTER
+
 /* Part of the ABI of later kernels */
 enum {
 	NL_CLIENT		= 5,
@@ -72,24 +92,6 @@ enum {
 
 	NETNS_MODE_SHARED	= 1,
 };
-
-static DEFINE_MUTEX(link_mutex);
-static struct rdma_link_ops *link_type;		/* link_mutex */
-
-static int link_add(const char *name, struct net *net, const char *netdev)
-{
-	struct net_device *ndev;
-	int err;
-
-	ndev = dev_get_by_name(net, netdev);
-	if (!ndev)
-		return -ENODEV;
-	mutex_lock(&link_mutex);
-	err = link_type ? link_type->newlink(name, ndev) : -ENODEV;
-	mutex_unlock(&link_mutex);
-	dev_put(ndev);
-	return err;
-}
 
 /* --- netlink ------------------------------------------------------------------------ */
 
@@ -174,14 +176,20 @@ static int answer_devices(struct sk_buff *skb, struct netlink_callback *cb, int 
 	return skb->len ? skb->len : err;
 }
 
+/* nla_put_u64() has gone where such a core still has clients. */
+static int put_u64(struct sk_buff *skb, int type, u64 value)
+{
+	return nla_put(skb, type, sizeof(value), &value);
+}
+
 static int fill_device(struct sk_buff *skb, struct net *net, struct ib_device *device)
 {
 	u64 guid = be64_to_cpu(device->node_guid);
 
 	return nla_put_u32(skb, ATTR_PORT_INDEX, device->phys_port_cnt) ||
 	       nla_put_string(skb, ATTR_FW_VERSION, RXE_VERSION) ||
-	       nla_put_u64(skb, ATTR_NODE_GUID, guid) ||
-	       nla_put_u64(skb, ATTR_SYS_IMAGE_GUID, guid) ||
+	       put_u64(skb, ATTR_NODE_GUID, guid) ||
+	       put_u64(skb, ATTR_SYS_IMAGE_GUID, guid) ||
 	       nla_put_u8(skb, ATTR_DEV_NODE_TYPE, device->node_type);
 }
 
@@ -212,7 +220,7 @@ static int fill_entry(struct sk_buff *skb, int entry_type, int name_type, const 
 	if (!entry)
 		return -EMSGSIZE;
 	if (nla_put_string(skb, name_type, name) ||
-	    nla_put_u64(skb, value_type, value)) {
+	    put_u64(skb, value_type, value)) {
 		nla_nest_cancel(skb, entry);
 		return -EMSGSIZE;
 	}
@@ -442,6 +450,35 @@ static void nl_net_unregister(void)
 	mutex_unlock(&nl_mutex);
 }
 
+static bool netlink_open(void)
+{
+	nl_registered = !ibnl_add_client(NL_CLIENT, CMD_COUNT, nl_ops);
+	if (nl_registered)
+		nl_net_registered = !register_pernet_subsys(&nl_net_ops);
+	return nl_registered;
+}
+
+static void netlink_close(void)
+{
+	nl_net_unregister();
+	if (nl_registered)
+		ibnl_remove_client(NL_CLIENT);
+}
+
+#else
+
+/* The core has commands of its own by that number, which make no links. */
+static bool netlink_open(void)
+{
+	return true;
+}
+
+static void netlink_close(void)
+{
+}
+
+#endif /* !RXE_HAVE_RDMA_NL_REGISTER */
+
 /* --- module parameters --------------------------------------------------------------- */
 
 static int param_add(const char *value, const struct kernel_param *kp)
@@ -510,12 +547,8 @@ void rxe_compat_rdma_nl_register(struct rdma_link_ops *ops)
 	mutex_lock(&link_mutex);
 	link_type = ops;
 	mutex_unlock(&link_mutex);
-	nl_registered = !ibnl_add_client(NL_CLIENT, CMD_COUNT, nl_ops);
-	if (!nl_registered)
-		pr_warn("rxe: no \"rdma link add\": another module serves netlink client %d\n",
-			NL_CLIENT);
-	else
-		nl_net_registered = !register_pernet_subsys(&nl_net_ops);
+	if (!netlink_open())
+		pr_warn("rxe: no \"rdma link add\": another module serves its netlink client\n");
 }
 
 /**
@@ -525,9 +558,7 @@ void rxe_compat_rdma_nl_register(struct rdma_link_ops *ops)
  */
 void rxe_compat_rdma_nl_unregister(void)
 {
-	nl_net_unregister();
-	if (nl_registered)
-		ibnl_remove_client(NL_CLIENT);
+	netlink_close();
 	mutex_lock(&link_mutex);
 	link_type = NULL;
 	mutex_unlock(&link_mutex);

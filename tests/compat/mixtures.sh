@@ -7,8 +7,8 @@
 # the headers of a real kernel; laid over that kernel's own, the module must compile
 # without a warning: the sources that the edits are about, or with MIXTURES=whole
 # all of them. The name says which kernel: old_ is one whose RDMA operations are in
-# struct ib_device (Linux 4.4, a tree in ~/.cache/rxe/trees or KDIR), and new_ one
-# with a table for them (Debian's 6.1).
+# struct ib_device (Linux 4.4: a tree in ~/.cache/rxe/trees or KDIR, or Ubuntu's), mid_
+# an early one with a table for them (Ubuntu's 5.4), and new_ a later (Debian's 6.1).
 
 # shellcheck disable=SC2016 # what looks like the shell's is Perl's
 
@@ -79,10 +79,55 @@ mix_old_modify_qp() {
 	edit rdma/ib_verbs.h 's/(int ib_modify_qp_is_ok\([^;]*mask),\s*enum rdma_link_layer ll\)/$1)/'
 }
 
+# Linux 4.5: GIDs with a type, and nothing else of RoCE v2
+mix_old_gid_type() {
+	edit rdma/ib_verbs.h 's/struct ib_gid_attr \{/
+enum ib_gid_type {
+	IB_GID_TYPE_IB = 0,
+	IB_GID_TYPE_ROCE = 0,
+	IB_GID_TYPE_ROCE_UDP_ENCAP = 1,
+	IB_GID_TYPE_SIZE
+};
+struct ib_gid_attr {
+	enum ib_gid_type gid_type;/' && edit rdma/ib_cache.h \
+		's/(int ib_find_cached_gid_by_port\([^;]*?union ib_gid \*gid,)/$1 enum ib_gid_type gid_type,/'
+}
+
+# Linux 4.5: a core that knows RoCE v2, its datagrams and its ports
+mix_old_roce_v2() {
+	mix_old_gid_type &&
+		edit rdma/ib_verbs.h 's/(IB_WC_WITH_VLAN\s*= \(1<<5\),)/$1\n\tIB_WC_WITH_NETWORK_HDR_TYPE = (1<<6),/' &&
+		edit rdma/ib_verbs.h 's/(struct ib_wc \{.*?u16\s+vlan_id;)/$1\n\tu8 network_hdr_type;/s' &&
+		edit rdma/ib_verbs.h 's/(?=enum ib_wc_flags \{)/
+enum rdma_network_type {
+	RDMA_NETWORK_IB,
+	RDMA_NETWORK_ROCE_V1 = RDMA_NETWORK_IB,
+	RDMA_NETWORK_IPV4,
+	RDMA_NETWORK_IPV6
+};
+/' && edit rdma/ib_verbs.h 's/(#define RDMA_CORE_CAP_PROT_ROCE\s)/#define RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP 0x00800000\n$1/'
+}
+
+# Linux 4.6 and 4.7: memory windows with udata, fast registration with an offset
+mix_old_mw_sg() {
+	edit rdma/ib_verbs.h 's/(\(\*alloc_mw\)\(struct ib_pd \*pd,\s*enum ib_mw_type type)\)/$1, struct ib_udata *udata)/' &&
+		edit rdma/ib_verbs.h 's/(\(\*map_mr_sg\)\([^;]*?int sg_nents)\)/$1, unsigned int *sg_offset)/' &&
+		edit rdma/ib_verbs.h 's/(int ib_sg_to_pages\([^;]*?int sg_nents,)/$1 unsigned int *sg_offset,/'
+}
+
+# Linux 4.17: the driver says who it is; a GID has its place with it
+mix_old_driver_id() {
+	edit rdma/ib_verbs.h 's/(?=struct ib_device \{)/
+enum rdma_driver_id { RDMA_DRIVER_UNKNOWN, RDMA_DRIVER_RXE = 14 };
+/' && edit rdma/ib_verbs.h 's/(struct ib_device \{\n)/$1\tenum rdma_driver_id driver_id;\n/' &&
+		edit rdma/ib_verbs.h 's/\(\*del_gid\)\([^;]*?\)/(*del_gid)(const struct ib_gid_attr *attr, void **context)/s' &&
+		edit rdma/ib_verbs.h 's/\(\*add_gid\)\([^;]*?\)/(*add_gid)(const union ib_gid *gid, const struct ib_gid_attr *attr, void **context)/s'
+}
+
 # Helpers that are carried back one by one: 4.5 to 5.4
 mix_old_helpers() {
 	edit linux/gfp.h 's/(#define GFP_KERNEL\s)/#define GFP_KERNEL_ACCOUNT GFP_KERNEL\n$1/' &&
-		edit linux/random.h 's/(u32 prandom_u32\(void\);)/$1\nu32 get_random_u32(void);/' &&
+		edit linux/random.h 's/(extern void get_random_bytes\()/u32 get_random_u32(void);\n$1/' &&
 		edit linux/compiler.h 's/(#endif \/\* __LINUX_COMPILER_H \*\/)/#define fallthrough do {} while (0)\n$1/' &&
 		edit linux/timer.h 's/(#define setup_timer\()/
 #define timer_setup(timer, callback, flags) \\
@@ -94,7 +139,26 @@ $1/' && edit linux/dma-mapping.h \
 
 # All at once
 mix_old_everything() {
-	mix_old_hw_stats && mix_old_ah_attr && mix_old_ah_udata && mix_old_const_wr && mix_old_modify_qp
+	mix_old_hw_stats && mix_old_ah_attr && mix_old_ah_udata && mix_old_const_wr && mix_old_modify_qp &&
+		mix_old_roce_v2 && mix_old_mw_sg && mix_old_driver_id
+}
+
+# ---- on Linux 5.4 -------------------------------------------------------------------
+
+# Linux 5.5: memory is pinned for udata, as before, but without the last argument
+mix_mid_umem_udata() {
+	edit rdma/ib_umem.h 's/(struct ib_umem \*ib_umem_get\()struct ib_device \*device/$1struct ib_udata *udata/g'
+}
+
+# Up to Linux 5.4: with it
+mix_mid_umem_dmasync() {
+	mix_mid_umem_udata &&
+		edit rdma/ib_umem.h 's/(struct ib_umem \*ib_umem_get\([^;{]*?int access)\)/$1, int dmasync)/g'
+}
+
+# Up to Linux 5.3: numbers have no names
+mix_mid_phys_state() {
+	edit rdma/ib_verbs.h 's/enum ib_port_phys_state \{.*?\};//s'
 }
 
 # ---- on Linux 6.1 -------------------------------------------------------------------
@@ -164,8 +228,16 @@ mixture() {
 	fi
 }
 
+# packaged NAME: that kernel's headers, seen from here
+packaged() {
+	local kdir
+
+	kdir=$("$TOP/tests/vm/kernels" field "$1" headers) || return
+	echo "$("$TOP/tests/vm/kernels" field "$1" chroot)$kdir"
+}
+
 mixtures() {
-	local kdir old='' new
+	local kdir old='' mid new
 
 	if [ "$(id -u)" -ne 0 ]; then
 		skipped "mixture: laying headers over a kernel's own needs root"
@@ -173,22 +245,31 @@ mixtures() {
 	fi
 	for kdir in "$@" "$CACHE"/trees/*/; do
 		if [ -f "$kdir/include/rdma/ib_verbs.h" ] && [ -s "$kdir/.config" ] &&
-			! grep -q 'struct ib_device_ops' "$kdir/include/rdma/ib_verbs.h"; then
+			! grep -q 'struct ib_device_ops\|gid_type' "$kdir/include/rdma/ib_verbs.h"; then
 			old=$(realpath "$kdir")
 		fi
 	done
-	if [ -z "$old" ]; then
-		skipped "mixture/old: no configured tree of Linux 4.4 here"
-	else
-		mixture old_hw_stats "$old" "$old/include" compat/ib_sysfs.o compat/ib_ops_old.o
-		mixture old_ah_udata "$old" "$old/include" compat/ib_ops_old.o
-		mixture old_ah_attr "$old" "$old/include" compat/ib_ops_old.o drivers/rxe/ah.o drivers/rxe/net.o
-		mixture old_const_wr "$old" "$old/include" compat/ib_ops_old.o compat/ib_datagram.o
-		mixture old_modify_qp "$old" "$old/include" drivers/rxe/qp.o
-		mixture old_helpers "$old" "$old/include" compat/ib_device.o drivers/rxe/qp.o drivers/rxe/requester.o
-		mixture old_everything "$old" "$old/include" compat/ib_ops_old.o compat/ib_sysfs.o drivers/rxe/qp.o
-	fi
-	new=$("$TOP/tests/vm/kernels" field 6.1 headers) || { failed "mixture/new: no headers"; return; }
+	[ -n "$old" ] || old=$(packaged 4.4) || { failed "mixture/old: no headers of Linux 4.4"; return; }
+	kdir=${old%-generic}/include
+	mixture old_hw_stats "$old" "$kdir" compat/ib_sysfs.o compat/ib_ops_old.o
+	mixture old_ah_udata "$old" "$kdir" compat/ib_ops_old.o
+	mixture old_ah_attr "$old" "$kdir" compat/ib_ops_old.o drivers/rxe/ah.o drivers/rxe/net.o
+	mixture old_const_wr "$old" "$kdir" compat/ib_ops_old.o compat/ib_datagram.o
+	mixture old_modify_qp "$old" "$kdir" drivers/rxe/qp.o
+	mixture old_helpers "$old" "$kdir" compat/ib_device.o drivers/rxe/qp.o drivers/rxe/requester.o
+	mixture old_gid_type "$old" "$kdir" compat/ib_cache.o compat/ib_sysfs.o drivers/rxe/ah.o
+	mixture old_roce_v2 "$old" "$kdir" compat/ib_cache.o compat/ib_datagram.o drivers/rxe/{cq,verbs}.o
+	mixture old_mw_sg "$old" "$kdir" compat/ib_ops_old.o drivers/rxe/{mr,mw}.o
+	mixture old_driver_id "$old" "$kdir" compat/ib_ops_old.o drivers/rxe/verbs.o
+	mixture old_everything "$old" "$kdir" compat/ib_{cache,datagram,ops_old,sysfs}.o drivers/rxe/qp.o
+
+	mid=$(packaged 5.4) || { failed "mixture/mid: no headers"; return; }
+	kdir=${mid%-generic}/include
+	mixture mid_umem_udata "$mid" "$kdir" compat/ib_umem.o
+	mixture mid_umem_dmasync "$mid" "$kdir" compat/ib_umem.o
+	mixture mid_phys_state "$mid" "$kdir" drivers/rxe/verbs.o
+
+	new=$(packaged 6.1) || { failed "mixture/new: no headers"; return; }
 	mixture new_timers "$new" "${new%-*}-common/include" drivers/rxe/qp.o drivers/rxe/task.o
-	mixture new_dmah "$new" "${new%-*}-common/include" compat/ib_ops.o drivers/rxe/mr.o drivers/rxe/verbs.o
+	mixture new_dmah "$new" "${new%-*}-common/include" compat/ib_ops.o drivers/rxe/{mr,verbs}.o
 }

@@ -10,6 +10,14 @@
 
 #include_next <rdma/ib_verbs.h>
 
+#if !RXE_HAVE_IB_PORT_PHYS_STATE
+enum ib_port_phys_state {
+	IB_PORT_PHYS_STATE_POLLING = 2,
+	IB_PORT_PHYS_STATE_DISABLED = 3,
+	IB_PORT_PHYS_STATE_LINK_UP = 5,
+};
+#endif
+
 #if !RXE_HAVE_IB_DEVICE_OPS
 #include <rdma/rxe_compat_verbs.h>
 #endif
@@ -121,10 +129,15 @@ struct rdma_ah_init_attr {
 
 #if RXE_COMPAT_IB_OPS
 
+/* Where it cannot be used by drivers, ours has another name (uverbs_ioctl.h). */
+#if RXE_HAVE_RDMA_UDATA_TO_DRV_CONTEXT
+#define rxe_compat_uverbs_attr_bundle uverbs_attr_bundle
+#endif
+
 struct ib_dmah;
 struct ib_mad;
 struct rdma_hw_stats;
-struct uverbs_attr_bundle;
+struct rxe_compat_uverbs_attr_bundle;
 
 /*
  * struct ib_device_ops of Linux 7.3, as far as the driver fills it. Add a member
@@ -181,9 +194,9 @@ struct rxe_compat_ib_device_ops {
 	int (*attach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 	int (*detach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 	int (*create_cq)(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
-			 struct uverbs_attr_bundle *attrs);
+			 struct rxe_compat_uverbs_attr_bundle *attrs);
 	int (*create_user_cq)(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
-			      struct uverbs_attr_bundle *attrs);
+			      struct rxe_compat_uverbs_attr_bundle *attrs);
 	int (*destroy_cq)(struct ib_cq *cq, struct ib_udata *udata);
 	int (*resize_user_cq)(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata);
 	int (*create_srq)(struct ib_srq *srq, struct ib_srq_init_attr *attr,

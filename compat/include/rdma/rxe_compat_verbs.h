@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The verbs API of a core whose operations are members of struct ib_device, and
- * that has never heard of RoCE v2: everything newer that the driver names.
+ * that may never have heard of RoCE v2: everything newer that the driver names.
  *
  * Whole header: there is none of this name in a kernel, and it is included by
  * <rdma/ib_verbs.h> alone. Where the kernel has a structure of the
@@ -17,16 +17,20 @@
 
 /* --- numbers ------------------------------------------------------------------ */
 
+#if !RXE_HAVE_RDMA_DRIVER_ID
 enum rdma_driver_id {
 	RDMA_DRIVER_UNKNOWN,
 	RDMA_DRIVER_RXE = 14,
 };
+#endif
 
+#if !RXE_HAVE_IB_GID_TYPE
 enum ib_gid_type {
 	IB_GID_TYPE_IB,
 	IB_GID_TYPE_ROCE,
 	IB_GID_TYPE_ROCE_UDP_ENCAP,
 };
+#endif
 
 #if !RXE_HAVE_RDMA_AH_ATTR
 enum rdma_ah_attr_type {
@@ -36,22 +40,22 @@ enum rdma_ah_attr_type {
 };
 #endif
 
-enum ib_port_phys_state {
-	IB_PORT_PHYS_STATE_POLLING = 2,
-	IB_PORT_PHYS_STATE_DISABLED = 3,
-	IB_PORT_PHYS_STATE_LINK_UP = 5,
-};
-
+#ifndef IB_FW_VERSION_NAME_MAX
 #define IB_FW_VERSION_NAME_MAX	32
+#endif
 
 /* By which IP a datagram came; the core does not ask (compat/ib_datagram.c). */
+#if !RXE_HAVE_IB_WC_NETWORK_HDR_TYPE
 #define RDMA_NETWORK_IPV4	0
 #define RDMA_NETWORK_IPV6	0
 #define IB_WC_WITH_NETWORK_HDR_TYPE 0
 #define network_hdr_type	dlid_path_bits	/* 0, as on Ethernet */
+#endif
 
 /* The core's only RoCE; what goes over the wire is the driver's affair. */
+#if !RXE_HAVE_RDMA_CORE_CAP_ROCE_UDP_ENCAP
 #define RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP RDMA_CORE_CAP_PROT_ROCE
+#endif
 
 /* --- structures ----------------------------------------------------------------- */
 
@@ -205,8 +209,10 @@ static inline const struct ib_reg_wr *rxe_compat_reg_wr(const struct ib_send_wr 
 }
 
 /* Nobody there passes an offset. */
+#if !RXE_HAVE_MAP_MR_SG_OFFSET
 #define ib_sg_to_pages(mr, sg, nents, offset, set_page) \
 	((void)(offset), (ib_sg_to_pages)(mr, sg, nents, set_page))
+#endif
 
 #define reg_wr		rxe_compat_reg_wr
 #define ud_wr		rxe_compat_ud_wr
@@ -233,7 +239,7 @@ bool ib_device_try_get(struct ib_device *device);
 void ib_device_put(struct ib_device *device);
 void ib_unregister_device_queued(struct ib_device *device);
 void rxe_compat_ib_devices_remove(void);
-int ib_get_eth_speed(struct ib_device *device, u32 port, u16 *speed, u8 *width);
+int rxe_compat_ib_get_eth_speed(struct ib_device *device, u32 port, u16 *speed, u8 *width);
 
 /* For the rest of compat/ */
 enum rxe_compat_object {
@@ -280,6 +286,8 @@ void rxe_compat_gid_put(struct rxe_compat_ib_gid_attr *gid);
 struct rxe_compat_receives;
 
 union ib_gid rxe_compat_group(const union ib_gid *gid);
+
+#if !RXE_HAVE_IB_WC_NETWORK_HDR_TYPE
 int rxe_compat_receives_create(const struct ib_qp_init_attr *attr,
 			       struct rxe_compat_receives **receives);
 unsigned long rxe_compat_receives_lock(struct rxe_compat_receives *receives);
@@ -287,6 +295,30 @@ void rxe_compat_receives_unlock(struct rxe_compat_receives *receives,
 				const struct ib_recv_wr *wr, const struct ib_recv_wr *end,
 				unsigned long flags);
 void rxe_compat_receive_polled(struct rxe_compat_receives *receives, struct ib_wc *wc);
+#else
+/* the core knows what the driver does */
+static inline int rxe_compat_receives_create(const struct ib_qp_init_attr *attr,
+					     struct rxe_compat_receives **receives)
+{
+	return 0;
+}
+
+static inline unsigned long rxe_compat_receives_lock(struct rxe_compat_receives *receives)
+{
+	return 0;
+}
+
+static inline void rxe_compat_receives_unlock(struct rxe_compat_receives *receives,
+					      const struct ib_recv_wr *wr,
+					      const struct ib_recv_wr *end, unsigned long flags)
+{
+}
+
+static inline void rxe_compat_receive_polled(struct rxe_compat_receives *receives,
+					     struct ib_wc *wc)
+{
+}
+#endif
 
 /*
  * The driver asks for the device's namespace. Loses: the core shows a device in
@@ -299,6 +331,7 @@ void rxe_compat_receive_polled(struct rxe_compat_receives *receives, struct ib_w
 		      struct type, member))
 
 #ifndef RXE_COMPAT_KERNEL_IB_OPS
+#define ib_get_eth_speed	rxe_compat_ib_get_eth_speed
 #define ib_dealloc_device	rxe_compat_ib_dealloc_device
 #define ib_register_device	rxe_compat_ib_register_device
 #if !RXE_HAVE_IB_MODIFY_QP_IS_OK_4

@@ -8,24 +8,26 @@
 #define RXE_COMPAT_RDMA_UVERBS_IOCTL_H
 
 #if RXE_HAVE_RDMA_UVERBS_IOCTL_H
-
 #include_next <rdma/uverbs_ioctl.h>
+#endif
 
-#else
+#if !RXE_HAVE_RDMA_UDATA_TO_DRV_CONTEXT
 
 #include <rdma/ib_verbs.h>
 
 /* What a command of user space brings: made in ib_ops_old.c for each call. */
-struct uverbs_attr_bundle {
+struct rxe_compat_uverbs_attr_bundle {
 	struct ib_udata		driver_udata;
 	struct ib_ucontext	*context;
 };
+
+#define uverbs_attr_bundle	rxe_compat_uverbs_attr_bundle
 
 #define rdma_udata_to_drv_context(udata, type, member)				\
 	((udata) ? container_of(rdma_udata_to_uverbs_attr_bundle(udata)->context, \
 				type, member) : (type *)NULL)
 
-#endif /* RXE_HAVE_RDMA_UVERBS_IOCTL_H */
+#endif /* !RXE_HAVE_RDMA_UDATA_TO_DRV_CONTEXT */
 
 #if !RXE_HAVE_RDMA_UDATA_TO_UVERBS_ATTR_BUNDLE
 #define rdma_udata_to_uverbs_attr_bundle(udata) \
