@@ -49,6 +49,7 @@
  * @work: removal
  * @files: of the port
  * @objects: that users have made, of each kind
+ * @resources: these objects
  */
 struct record {
 	struct list_head	list;
@@ -62,6 +63,7 @@ struct record {
 	struct work_struct	work;
 	struct rxe_compat_ib_sysfs files;
 	atomic_t		objects[RXE_COMPAT_OBJECTS];
+	struct list_head	resources[RXE_COMPAT_OBJECTS];
 };
 
 static LIST_HEAD(device_list);
@@ -197,6 +199,7 @@ struct ib_device *rxe_compat_ib_alloc_device(size_t size)
 	INIT_LIST_HEAD(&rec->list);
 	init_completion(&rec->idle);
 	INIT_WORK(&rec->work, device_remove);
+	rxe_compat_res_init(rec->resources);
 	return device;
 }
 
@@ -288,7 +291,7 @@ static int register_device(struct ib_device *device)
 	refcount_set(&rec->users, 1);
 	list_add_tail(&rec->list, &device_list);
 	spin_unlock(&devices_lock);
-	return 0;
+	return rxe_compat_ib_ops()->enable_driver(device);
 }
 
 /**
@@ -480,6 +483,18 @@ int rxe_compat_ib_device_objects(struct ib_device *device, enum rxe_compat_objec
 				 int change)
 {
 	return atomic_add_return(change, &to_record(device)->objects[kind]);
+}
+
+/**
+ * rxe_compat_ib_device_res() - the objects of a device
+ * @device: device
+ *
+ * Context: any.
+ * Return: a list for each kind of object (rdma_res.c).
+ */
+struct list_head *rxe_compat_ib_device_res(struct ib_device *device)
+{
+	return to_record(device)->resources;
 }
 
 /**

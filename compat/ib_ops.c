@@ -386,6 +386,27 @@ static int dealloc_mw(struct ib_mw *mw)
 
 #endif /* !RXE_HAVE_IB_OPS_SIZE_IB_MW */
 
+/* --- details of resources ------------------------------------------------------ */
+
+#if !RXE_HAVE_IB_OPS_FILL_RES_QP
+
+/* One op for all kinds of objects. */
+static int fill_res_entry(struct sk_buff *msg, struct rdma_restrack_entry *res)
+{
+	switch (res->type) {
+	case RDMA_RESTRACK_QP:
+		return newest->fill_res_qp_entry(msg, container_of(res, struct ib_qp, res));
+	case RDMA_RESTRACK_CQ:
+		return newest->fill_res_cq_entry(msg, container_of(res, struct ib_cq, res));
+	case RDMA_RESTRACK_MR:
+		return newest->fill_res_mr_entry(msg, container_of(res, struct ib_mr, res));
+	default:
+		return 0;
+	}
+}
+
+#endif /* !RXE_HAVE_IB_OPS_FILL_RES_QP */
+
 /* --- the table ---------------------------------------------------------------- */
 
 /* the op is the same on both sides; the compiler compares the prototypes */
@@ -425,6 +446,7 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 	SAME(get_dma_mr);
 	SAME(map_mr_sg);
 	SAME(dereg_mr);
+	SAME(enable_driver);
 	SAME(dealloc_driver);
 
 #if RXE_HAVE_IB_OPS_ALLOC_MR_NO_UDATA
@@ -531,6 +553,19 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 #else
 	VIA(create_qp, create_qp, create_qp);
 	VIA(destroy_qp, destroy_qp, destroy_qp);
+#endif
+
+#if RXE_HAVE_IB_OPS_FILL_RES_QP
+	SAME(fill_res_qp_entry);
+	SAME(fill_res_cq_entry);
+	SAME(fill_res_mr_entry);
+#else
+	VIA(fill_res_entry, fill_res_qp_entry, fill_res_entry);
+#endif
+
+	/* Without it "rdma resource show srq" has no details. */
+#if RXE_HAVE_IB_OPS_FILL_RES_SRQ
+	SAME(fill_res_srq_entry);
 #endif
 
 	/* Without it the core reports no port events; the driver watches its netdev. */

@@ -56,9 +56,11 @@ static struct ib_udata *user_data(struct uverbs_attr_bundle *bundle,
 	return &bundle->driver_udata;
 }
 
-static void made(struct ib_device *device, enum rxe_compat_object kind)
+static void made(struct ib_device *device, enum rxe_compat_object kind, const void *object,
+		 bool is_user)
 {
 	rxe_compat_ib_device_objects(device, kind, 1);
+	rxe_compat_res_add(device, kind, object, is_user);
 }
 
 static void gone(struct ib_device *device, enum rxe_compat_object kind)
@@ -256,12 +258,13 @@ static struct ib_ucontext *alloc_ucontext(struct ib_device *device, struct ib_ud
 		kfree(context);
 		return ERR_PTR(err);
 	}
-	made(device, RXE_COMPAT_CTX);
+	made(device, RXE_COMPAT_CTX, context, true);
 	return context;
 }
 
 static int dealloc_ucontext(struct ib_ucontext *context)
 {
+	rxe_compat_res_del(context);
 	gone(context->device, RXE_COMPAT_CTX);
 	newest->dealloc_ucontext(context);
 	kfree(context);
@@ -284,7 +287,7 @@ static struct ib_pd *alloc_pd(struct ib_device *device, struct ib_ucontext *cont
 		kfree(pd);
 		return ERR_PTR(err);
 	}
-	made(device, RXE_COMPAT_PD);
+	made(device, RXE_COMPAT_PD, pd, context);
 	return pd;
 }
 
@@ -292,6 +295,7 @@ static int dealloc_pd(struct ib_pd *pd)
 {
 	int err;
 
+	rxe_compat_res_del(pd);
 	err = newest->dealloc_pd(pd, NULL);
 	if (err)
 		return err;
@@ -452,7 +456,7 @@ static struct ib_cq *create_cq(struct ib_device *device, const struct ib_cq_init
 		kfree(cq);
 		return ERR_PTR(err);
 	}
-	made(device, RXE_COMPAT_CQ);
+	made(device, RXE_COMPAT_CQ, cq, context);
 	return cq;
 }
 
@@ -472,6 +476,7 @@ static int destroy_cq(struct ib_cq *cq)
 {
 	int err;
 
+	rxe_compat_res_del(cq);
 	err = newest->destroy_cq(cq, NULL);
 	if (err)
 		return err;
@@ -487,7 +492,7 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_nu
 	struct ib_mr *mr = newest->alloc_mr(pd, type, max_num_sg);
 
 	if (!IS_ERR(mr))
-		made(pd->device, RXE_COMPAT_MR);
+		made(pd->device, RXE_COMPAT_MR, mr, false);
 	return mr;
 }
 
@@ -553,6 +558,7 @@ static struct ib_srq *create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr
 		kfree(srq);
 		return ERR_PTR(err);
 	}
+	made(pd->device, RXE_COMPAT_SRQ, srq, udata);
 	return srq;
 }
 
@@ -569,10 +575,13 @@ static int destroy_srq(struct ib_srq *srq)
 {
 	int err;
 
+	rxe_compat_res_del(srq);
 	err = newest->destroy_srq(srq, NULL);
-	if (!err)
-		kfree(srq);
-	return err;
+	if (err)
+		return err;
+	gone(srq->device, RXE_COMPAT_SRQ);
+	kfree(srq);
+	return 0;
 }
 
 static int post_srq_recv(struct ib_srq *srq, WR_CONST struct ib_recv_wr *wr,
@@ -646,7 +655,7 @@ static struct ib_qp *create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr,
 		newest->destroy_qp(qp, NULL);
 		goto fail;
 	}
-	made(pd->device, RXE_COMPAT_QP);
+	made(pd->device, RXE_COMPAT_QP, qp, udata);
 	return qp;
 fail:
 	kfree(qp);
@@ -658,6 +667,7 @@ static int destroy_qp(struct ib_qp *qp)
 	struct rxe_compat_receives *receives = *qp_receives(qp);
 	int err;
 
+	rxe_compat_res_del(qp);
 	err = newest->destroy_qp(qp, NULL);
 	if (err)
 		return err;
@@ -807,7 +817,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 vi
 				 user_data(&bundle, udata, pd_context(pd)));
 	rxe_compat_pinning_end(&pinning);
 	if (!IS_ERR(mr))
-		made(pd->device, RXE_COMPAT_MR);
+		made(pd->device, RXE_COMPAT_MR, mr, true);
 	return mr;
 }
 
@@ -816,7 +826,7 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 	struct ib_mr *mr = newest->get_dma_mr(pd, access);
 
 	if (!IS_ERR(mr))
-		made(pd->device, RXE_COMPAT_MR);
+		made(pd->device, RXE_COMPAT_MR, mr, false);
 	return mr;
 }
 
@@ -825,8 +835,11 @@ static int dereg_mr(struct ib_mr *mr)
 	struct ib_device *device = mr->device;
 	int err;
 
+	rxe_compat_res_del(mr);
 	err = newest->dereg_mr(mr, NULL);
-	if (!err)
+	if (err)	/* a memory window is bound to it */
+		rxe_compat_res_add(device, RXE_COMPAT_MR, mr, mr->uobject);
+	else
 		gone(device, RXE_COMPAT_MR);
 	return err;
 }
@@ -959,6 +972,17 @@ int rxe_compat_ib_ops_stats_read(struct ib_device *device, struct rdma_hw_stats 
 				 u32 port, int index)
 {
 	return newest->get_hw_stats(device, stats, port, index);
+}
+
+/**
+ * rxe_compat_ib_ops() - the driver's own table
+ *
+ * Context: any; a device has been allocated.
+ * Return: the newest table.
+ */
+const struct rxe_compat_ib_device_ops *rxe_compat_ib_ops(void)
+{
+	return newest;
 }
 
 /**

@@ -36,6 +36,9 @@
  *
  * Linux 4.14: "IB/core: Add new ioctl interface"
  * Header: rdma_uverbs_ioctl_h rdma/uverbs_ioctl.h
+ *
+ * Linux 4.16: "RDMA/core: Add resource tracking for create and destroy QPs"
+ * Header: rdma_restrack_h rdma/restrack.h
  */
 
 #include <linux/crc32.h>
@@ -62,6 +65,9 @@
 #include <rdma/ib_umem.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_netlink.h>
+#if RXE_HAVE_RDMA_RESTRACK_H
+#include <rdma/restrack.h>
+#endif
 #if RXE_HAVE_RDMA_UVERBS_IOCTL_H
 #include <rdma/uverbs_ioctl.h>
 #endif
@@ -266,6 +272,34 @@ PROBE(ib_ops_alloc_mr_no_udata)
 PROBE(ib_ops_size_ib_mw)
 {
 	MEMBER(struct ib_device_ops, size_ib_mw);
+}
+
+/* Linux 5.9: "RDMA: Add a dedicated QP resource tracker function" */
+#line 1 "probe:ib_ops_fill_res_qp"
+PROBE(ib_ops_fill_res_qp)
+{
+	MEMBER(struct ib_device_ops, fill_res_qp_entry);
+}
+
+/* Linux 6.5: "RDMA/core: Add dedicated SRQ resource tracker function" */
+#line 1 "probe:ib_ops_fill_res_srq"
+PROBE(ib_ops_fill_res_srq)
+{
+	MEMBER(struct ib_device_ops, fill_res_srq_entry);
+}
+
+/* Linux 4.18: "RDMA/nldev: helper functions to add driver attributes" */
+#line 1 "probe:rdma_nl_put_driver_u32"
+PROBE(rdma_nl_put_driver_u32)
+{
+	DECLARED(rdma_nl_put_driver_u32);
+}
+
+/* Linux 5.5: "RDMA/mlx5: Return ODP type per MR" */
+#line 1 "probe:rdma_nl_put_driver_string"
+PROBE(rdma_nl_put_driver_string)
+{
+	DECLARED(rdma_nl_put_driver_string);
 }
 
 /* --- rdma/ib_verbs.h: operations in struct ib_device ---------------------- */

@@ -5,7 +5,7 @@
  *
  *   rdma link add NAME type rxe netdev IF      echo IF [NAME] > /sys/module/MODULE/parameters/add
  *   rdma link delete NAME                      echo NAME > .../parameters/remove
- *   rdma link, rdma dev, rdma system, rdma resource, rdma statistic
+ *   rdma link, rdma dev, rdma system, rdma resource (rdma_res.c), rdma statistic
  *
  * The netlink protocol of these kernels has clients by number; that of the later
  * commands is free. A request runs as a dump: its handler is called for each
@@ -32,6 +32,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_netlink.h>
 
+#include "rdma_nl.h"
+
 #if !RXE_HAVE_RDMA_LINK_OPS
 
 static DEFINE_MUTEX(link_mutex);
@@ -54,45 +56,6 @@ static int link_add(const char *name, struct net *net, const char *netdev)
 
 #if !RXE_HAVE_RDMA_NL_REGISTER
 
-/* Part of the ABI of later kernels */
-enum {
-	NL_CLIENT		= 5,
-
-	CMD_GET			= 1,
-	CMD_NEWLINK		= 3,
-	CMD_DELLINK		= 4,
-	CMD_PORT_GET		= 5,
-	CMD_SYS_GET		= 6,
-	CMD_RES_GET		= 9,
-	CMD_STAT_GET		= 17,
-	CMD_COUNT,
-
-	ATTR_DEV_INDEX		= 1,
-	ATTR_DEV_NAME		= 2,
-	ATTR_PORT_INDEX		= 3,
-	ATTR_FW_VERSION		= 5,
-	ATTR_NODE_GUID		= 6,
-	ATTR_SYS_IMAGE_GUID	= 7,
-	ATTR_PORT_STATE		= 12,
-	ATTR_PORT_PHYS_STATE	= 13,
-	ATTR_DEV_NODE_TYPE	= 14,
-	ATTR_RES_SUMMARY	= 15,
-	ATTR_RES_ENTRY		= 16,
-	ATTR_RES_NAME		= 17,
-	ATTR_RES_CURR		= 18,
-	ATTR_NDEV_INDEX		= 50,
-	ATTR_NDEV_NAME		= 51,
-	ATTR_LINK_TYPE		= 65,
-	ATTR_NETNS_MODE		= 66,
-	ATTR_STAT_COUNTERS	= 80,
-	ATTR_STAT_ENTRY		= 81,
-	ATTR_STAT_NAME		= 82,
-	ATTR_STAT_VALUE		= 83,
-	ATTR_MAX		= ATTR_STAT_VALUE,
-
-	NETNS_MODE_SHARED	= 1,
-};
-
 /* --- netlink ------------------------------------------------------------------------ */
 
 static const struct nla_policy policy[ATTR_MAX + 1] = {
@@ -101,6 +64,12 @@ static const struct nla_policy policy[ATTR_MAX + 1] = {
 	[ATTR_PORT_INDEX]	= { .type = NLA_U32 },
 	[ATTR_NDEV_NAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
 	[ATTR_LINK_TYPE]	= { .type = NLA_NUL_STRING, .len = 15 },
+	[ATTR_RES_LQPN]		= { .type = NLA_U32 },
+	[ATTR_RES_CQN]		= { .type = NLA_U32 },
+	[ATTR_RES_MRN]		= { .type = NLA_U32 },
+	[ATTR_RES_PDN]		= { .type = NLA_U32 },
+	[ATTR_RES_CTXN]		= { .type = NLA_U32 },
+	[ATTR_RES_SRQN]		= { .type = NLA_U32 },
 };
 
 /**
@@ -126,12 +95,29 @@ static struct net *nl_net(const struct netlink_callback *cb)
 	return sock_net(cb->skb->sk);
 }
 
-static int parse(struct netlink_callback *cb, struct nlattr **tb)
+/**
+ * rxe_compat_nl_parse() - attributes of a request
+ * @cb: request
+ * @tb: out: ATTR_MAX + 1 pointers to attributes, NULL: there is none
+ *
+ * Context: process context.
+ * Return: 0 or -EINVAL.
+ */
+int rxe_compat_nl_parse(struct netlink_callback *cb, struct nlattr **tb)
 {
 	return nlmsg_parse(cb->nlh, 0, tb, ATTR_MAX, policy);
 }
 
-static struct nlmsghdr *answer_begin(struct sk_buff *skb, struct netlink_callback *cb, int op)
+/**
+ * rxe_compat_nl_begin() - begin a message of an answer
+ * @skb: buffer
+ * @cb: request
+ * @op: of the answer
+ *
+ * Context: process context.
+ * Return: message, NULL: the buffer is full.
+ */
+struct nlmsghdr *rxe_compat_nl_begin(struct sk_buff *skb, struct netlink_callback *cb, int op)
 {
 	return nlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
 			 RDMA_NL_GET_TYPE(NL_CLIENT, op), 0, NLM_F_MULTI);
@@ -144,7 +130,7 @@ static int answer_device(struct ib_device *device, u32 index, void *arg)
 
 	if (answer->only && answer->only != index)
 		return 0;
-	nlh = answer_begin(answer->skb, answer->cb, answer->op);
+	nlh = rxe_compat_nl_begin(answer->skb, answer->cb, answer->op);
 	if (!nlh)
 		return -EMSGSIZE;
 	if (nla_put_u32(answer->skb, ATTR_DEV_INDEX, index) ||
@@ -167,7 +153,7 @@ static int answer_devices(struct sk_buff *skb, struct netlink_callback *cb, int 
 	struct nlattr *tb[ATTR_MAX + 1];
 	int err;
 
-	err = parse(cb, tb);
+	err = rxe_compat_nl_parse(cb, tb);
 	if (err)
 		return err;
 	if (tb[ATTR_DEV_INDEX])
@@ -176,20 +162,14 @@ static int answer_devices(struct sk_buff *skb, struct netlink_callback *cb, int 
 	return skb->len ? skb->len : err;
 }
 
-/* nla_put_u64() has gone where such a core still has clients. */
-static int put_u64(struct sk_buff *skb, int type, u64 value)
-{
-	return nla_put(skb, type, sizeof(value), &value);
-}
-
 static int fill_device(struct sk_buff *skb, struct net *net, struct ib_device *device)
 {
 	u64 guid = be64_to_cpu(device->node_guid);
 
 	return nla_put_u32(skb, ATTR_PORT_INDEX, device->phys_port_cnt) ||
 	       nla_put_string(skb, ATTR_FW_VERSION, RXE_VERSION) ||
-	       put_u64(skb, ATTR_NODE_GUID, guid) ||
-	       put_u64(skb, ATTR_SYS_IMAGE_GUID, guid) ||
+	       rxe_compat_nl_put_u64(skb, ATTR_NODE_GUID, guid) ||
+	       rxe_compat_nl_put_u64(skb, ATTR_SYS_IMAGE_GUID, guid) ||
 	       nla_put_u8(skb, ATTR_DEV_NODE_TYPE, device->node_type);
 }
 
@@ -220,7 +200,7 @@ static int fill_entry(struct sk_buff *skb, int entry_type, int name_type, const 
 	if (!entry)
 		return -EMSGSIZE;
 	if (nla_put_string(skb, name_type, name) ||
-	    put_u64(skb, value_type, value)) {
+	    rxe_compat_nl_put_u64(skb, value_type, value)) {
 		nla_nest_cancel(skb, entry);
 		return -EMSGSIZE;
 	}
@@ -237,6 +217,7 @@ static int fill_resources(struct sk_buff *skb, struct net *net, struct ib_device
 		[RXE_COMPAT_QP]		= "qp",
 		[RXE_COMPAT_MR]		= "mr",
 		[RXE_COMPAT_CTX]	= "ctx",
+		[RXE_COMPAT_SRQ]	= "srq",
 	};
 	struct nlattr *summary = nla_nest_start(skb, ATTR_RES_SUMMARY);
 	unsigned int i;
@@ -304,12 +285,26 @@ static int nl_sys_get(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (cb->args[0]++)
 		return 0;
-	nlh = answer_begin(skb, cb, CMD_SYS_GET);
+	nlh = rxe_compat_nl_begin(skb, cb, CMD_SYS_GET);
 	if (!nlh || nla_put_u8(skb, ATTR_NETNS_MODE, NETNS_MODE_SHARED))
 		return -EMSGSIZE;
 	nlmsg_end(skb, nlh);
 	return skb->len;
 }
+
+#define RES_GET(name, op)							\
+static int nl_ ## name ## _get(struct sk_buff *skb, struct netlink_callback *cb)	\
+{										\
+	return rxe_compat_res_answer(skb, cb, op);				\
+}
+
+RES_GET(qp, CMD_RES_QP_GET)
+RES_GET(cm_id, CMD_RES_CM_ID_GET)
+RES_GET(cq, CMD_RES_CQ_GET)
+RES_GET(mr, CMD_RES_MR_GET)
+RES_GET(pd, CMD_RES_PD_GET)
+RES_GET(ctx, CMD_RES_CTX_GET)
+RES_GET(srq, CMD_RES_SRQ_GET)
 
 static int nl_newlink(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -318,7 +313,7 @@ static int nl_newlink(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (!netlink_capable(cb->skb, CAP_NET_ADMIN))
 		return -EPERM;
-	err = parse(cb, tb);
+	err = rxe_compat_nl_parse(cb, tb);
 	if (err)
 		return err;
 	if (!tb[ATTR_DEV_NAME] || !tb[ATTR_LINK_TYPE] || !tb[ATTR_NDEV_NAME])
@@ -356,7 +351,7 @@ static int nl_dellink(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (!netlink_capable(cb->skb, CAP_NET_ADMIN))
 		return -EPERM;
-	err = parse(cb, tb);
+	err = rxe_compat_nl_parse(cb, tb);
 	if (err)
 		return err;
 	if (!tb[ATTR_DEV_INDEX])
@@ -374,6 +369,13 @@ static const struct ibnl_client_cbs nl_ops[CMD_COUNT] = {
 	[CMD_PORT_GET]	= { .dump = nl_port_get, .module = THIS_MODULE },
 	[CMD_SYS_GET]	= { .dump = nl_sys_get, .module = THIS_MODULE },
 	[CMD_RES_GET]	= { .dump = nl_res_get, .module = THIS_MODULE },
+	[CMD_RES_QP_GET] = { .dump = nl_qp_get, .module = THIS_MODULE },
+	[CMD_RES_CM_ID_GET] = { .dump = nl_cm_id_get, .module = THIS_MODULE },
+	[CMD_RES_CQ_GET] = { .dump = nl_cq_get, .module = THIS_MODULE },
+	[CMD_RES_MR_GET] = { .dump = nl_mr_get, .module = THIS_MODULE },
+	[CMD_RES_PD_GET] = { .dump = nl_pd_get, .module = THIS_MODULE },
+	[CMD_RES_CTX_GET] = { .dump = nl_ctx_get, .module = THIS_MODULE },
+	[CMD_RES_SRQ_GET] = { .dump = nl_srq_get, .module = THIS_MODULE },
 	[CMD_STAT_GET]	= { .dump = nl_stat_get, .module = THIS_MODULE },
 };
 

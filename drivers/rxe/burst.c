@@ -33,6 +33,7 @@
 #include <net/sock.h>
 
 #include "net.h"
+#include "trace.h"
 #include "txmem.h"
 
 /* Packets in one skb; what the largest may hold at PMTU 1024 */
@@ -333,6 +334,7 @@ void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 	u32 len = pkt->hdr_len + pkt->payload_len + pad + ICRC_LEN;
 	struct rxe_flow *flow = burst->flow;
 
+	trace_rxe_tx(flow->dev, pkt->hdr, pkt->payload_len);
 	/* pad, and an ICRC that nobody may make: not what stood there before */
 	memset(pkt->payload + pkt->payload_len, 0, pad + ICRC_LEN);
 	if (burst->icrc == RXE_ICRC_ALWAYS)
@@ -394,7 +396,8 @@ void rxe_burst_send(struct rxe_burst *burst)
 		return;
 	burst_seal(burst);
 	if (unlikely(burst->no_route)) {
-		rxe_count_add(flow->dev, RXE_CNT_TX_DROPPED, burst->packets);
+		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_DROPPED, burst->packets);
+		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_NO_ROUTE, burst->packets);
 		__skb_queue_purge(&burst->skbs);
 		burst->packets = 0;
 		return;
@@ -416,9 +419,9 @@ void rxe_burst_send(struct rxe_burst *burst)
 			dropped += packets;
 	}
 	rcu_read_unlock();
-	rxe_count_add(flow->dev, RXE_CNT_TX_PACKETS, burst->packets);
-	rxe_count_add(flow->dev, RXE_CNT_TX_BYTES, bytes);
+	rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_PACKETS, burst->packets);
+	rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_BYTES, bytes);
 	if (unlikely(dropped))
-		rxe_count_add(flow->dev, RXE_CNT_TX_DROPPED, dropped);
+		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_DROPPED, dropped);
 	burst->packets = 0;
 }

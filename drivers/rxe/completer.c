@@ -26,6 +26,7 @@
 #include <linux/ktime.h>
 
 #include "rxe.h"
+#include "trace.h"
 
 /* When nothing is on its way but something is to be sent, look again after this */
 #define IDLE_RETRY_NSEC		((u64)10 * NSEC_PER_MSEC)
@@ -73,6 +74,44 @@ static u8 wqe_wc_opcode(const struct rxe_swqe *wqe)
 
 /* --- completing ------------------------------------------------------------- */
 
+/* What the oldest WQE was, for the counters */
+static enum rxe_counter wqe_counter(const struct rxe_swqe *wqe)
+{
+	switch (wqe->opcode) {
+	case IB_UVERBS_WR_RDMA_WRITE:
+	case IB_UVERBS_WR_RDMA_WRITE_WITH_IMM:
+		return RXE_CNT_REQ_WRITE;
+	case IB_UVERBS_WR_RDMA_READ:
+		return RXE_CNT_REQ_READ;
+	case IB_UVERBS_WR_ATOMIC_CMP_AND_SWP:
+	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
+		return RXE_CNT_REQ_ATOMIC;
+	case IB_UVERBS_WR_FLUSH:
+		return RXE_CNT_REQ_FLUSH;
+	case IB_UVERBS_WR_ATOMIC_WRITE:
+		return RXE_CNT_REQ_ATOMIC_WRITE;
+	case IB_UVERBS_WR_LOCAL_INV:
+	case IB_UVERBS_WR_BIND_MW:
+	case RXE_WR_REG_MR:
+		return RXE_CNT_REQ_LOCAL;
+	default:
+		return RXE_CNT_REQ_SEND;
+	}
+}
+
+static void wqe_count(struct rxe_qp *qp, const struct rxe_swqe *wqe, u8 status)
+{
+	enum rxe_counter which = wqe_counter(wqe);
+
+	if (unlikely(status)) {
+		rxe_sq_count(qp, RXE_CNT_REQ_FAILED, 1);
+		return;
+	}
+	rxe_sq_count(qp, which, 1);
+	if (which != RXE_CNT_REQ_LOCAL && which != RXE_CNT_REQ_FLUSH)
+		rxe_sq_count(qp, RXE_CNT_REQ_BYTES, wqe->length);
+}
+
 /**
  * rxe_completer_complete - the oldest WQE is done
  * @qp: the QP
@@ -96,6 +135,7 @@ void rxe_completer_complete(struct rxe_qp *qp, u8 status)
 		.byte_len = wqe->length,
 	};
 
+	wqe_count(qp, wqe, status);
 	if ((s32)(sq->next - sq->cons) <= 0)
 		sq->next = sq->cons + 1;
 	/* a kernel user's post fills the slot as soon as it sees this */
@@ -104,6 +144,7 @@ void rxe_completer_complete(struct rxe_qp *qp, u8 status)
 		rxe_ring_set_consumer(&sq->ring, sq->cons & sq->mask);
 	if (wanted && !rxe_cq_post(qp->scq, qp, &wc)) {
 		rxe_qp_info(qp, "send completion lost, the CQ is full\n");
+		rxe_qp_because(qp, "send CQ overrun");
 		rxe_qp_error(qp);
 	}
 }
@@ -122,6 +163,7 @@ void rxe_completer_fail(struct rxe_qp *qp, u8 status)
 	rxe_qp_info(qp, "%s, opcode %u, PSN %#x, peer qp %#x\n",
 		    ib_wc_status_msg(status), rxe_sq_slot(sq, sq->cons)->opcode,
 		    sq->una_psn, qp->attr.dest_qp_num);
+	rxe_qp_because(qp, ib_wc_status_msg(status));
 	if (rxe_qp_is_uc(qp))
 		rxe_qp_send_error(qp);
 	else
@@ -168,6 +210,13 @@ static u32 request_end(const struct rxe_sq *sq, u32 psn)
 			return psn_add(read->last_psn, 1);
 	}
 	return psn_add(psn, 1);
+}
+
+/* Something is to be sent again, from @psn on. */
+static void resend_count(struct rxe_qp *qp, enum rxe_counter cause, u32 psn)
+{
+	trace_rxe_resend(qp, cause, psn);
+	rxe_sq_count(qp, cause, 1);
 }
 
 static void send_again(struct rxe_qp *qp, enum resend_what what)
@@ -299,7 +348,7 @@ static bool sq_retry(struct rxe_qp *qp)
 {
 	if (retry_take(&qp->sq.retry))
 		return true;
-	rxe_count(qp->dev, RXE_CNT_RETRY_EXCEEDED);
+	rxe_sq_count(qp, RXE_CNT_RETRY_EXCEEDED, 1);
 	rxe_completer_fail(qp, IB_WC_RETRY_EXC_ERR);
 	return false;
 }
@@ -315,6 +364,7 @@ static void sequence_nak(struct rxe_qp *qp, u32 psn)
 	what = resend_nak(&sq->resend, psn, sq->psn);
 	if (what == RESEND_NOTHING || !sq_retry(qp))
 		return;
+	resend_count(qp, RXE_CNT_RESEND_NAK, psn);
 	send_again(qp, what);
 }
 
@@ -342,6 +392,7 @@ static void response_lost(struct rxe_qp *qp)
 		return;
 	patience_lost(&sq->patience);
 	window_lost(&sq->window, count);
+	resend_count(qp, RXE_CNT_RESEND_RESPONSE, una);
 	sq->asked = true;
 	sq->late_psn = una;
 	rxe_requester_again(qp, una, psn_add(una, count));
@@ -443,10 +494,11 @@ static void timeout_event(struct rxe_qp *qp)
 		sq->progress = false;
 		return;
 	}
-	rxe_count(qp->dev, RXE_CNT_TIMEOUTS);
+	rxe_sq_count(qp, RXE_CNT_TIMEOUTS, 1);
 	/* a retry is used up with each full timeout interval of the QP */
 	if (rto_backoff(&sq->rto) && !sq_retry(qp))
 		return;
+	resend_count(qp, RXE_CNT_RESEND_TIMEOUT, una);
 	if (response_missing(sq))
 		rxe_requester_again(qp, una, psn_add(una, 1));
 	else
@@ -480,14 +532,15 @@ static void rnr_nak(struct rxe_qp *qp, u8 syndrome)
 	struct rxe_sq *sq = &qp->sq;
 	u32 usec = rnr_timer_usec(syndrome & AETH_VALUE_MASK);
 
-	rxe_count(qp->dev, RXE_CNT_RNR_RECEIVED);
+	rxe_sq_count(qp, RXE_CNT_RNR_RECEIVED, 1);
 	if (sq->rnr_wait)
 		return;		/* of the same pause */
 	if (!retry_take_rnr(&sq->retry)) {
-		rxe_count(qp->dev, RXE_CNT_RNR_EXCEEDED);
+		rxe_sq_count(qp, RXE_CNT_RNR_EXCEEDED, 1);
 		rxe_completer_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
+	resend_count(qp, RXE_CNT_RESEND_RNR, sq->una_psn);
 	rxe_requester_rewind(qp, sq->una_psn);
 	/* what is lost from here on is a new loss */
 	sq->resend.active = false;
@@ -495,6 +548,25 @@ static void rnr_nak(struct rxe_qp *qp, u8 syndrome)
 	sq->rnr_wait = true;
 	/* at least as long as asked for, and not a tick longer than need be */
 	hrtimer_start(&sq->rnr_timer, ns_to_ktime((u64)usec * NSEC_PER_USEC), HRTIMER_MODE_REL);
+}
+
+static void nak_count(struct rxe_qp *qp, u8 syndrome)
+{
+	rxe_sq_count(qp, RXE_CNT_NAK_RECEIVED, 1);
+	switch (syndrome) {
+	case NAK_PSN_SEQ:
+		rxe_sq_count(qp, RXE_CNT_SEQ_NAK_RECEIVED, 1);
+		break;
+	case NAK_INVALID_REQ:
+		rxe_sq_count(qp, RXE_CNT_REQUEST_NAK_RECEIVED, 1);
+		break;
+	case NAK_REM_ACCESS:
+		rxe_sq_count(qp, RXE_CNT_ACCESS_NAK_RECEIVED, 1);
+		break;
+	case NAK_REM_OP:
+		rxe_sq_count(qp, RXE_CNT_OPERATION_NAK_RECEIVED, 1);
+		break;
+	}
 }
 
 static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
@@ -513,9 +585,7 @@ static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 			rnr_nak(qp, syndrome);
 		break;
 	case AETH_KIND_NAK:
-		rxe_count(qp->dev, RXE_CNT_NAK_RECEIVED);
-		if (syndrome == NAK_PSN_SEQ)
-			rxe_count(qp->dev, RXE_CNT_SEQ_NAK_RECEIVED);
+		nak_count(qp, syndrome);
 		ack_before(qp, pkt->psn);
 		if (syndrome == NAK_PSN_SEQ) {
 			sequence_nak(qp, pkt->psn);
@@ -527,7 +597,7 @@ static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		}
 		break;
 	default:
-		rxe_count(qp->dev, RXE_CNT_RX_MALFORMED);
+		rxe_sq_count(qp, RXE_CNT_RX_MALFORMED, 1);
 	}
 }
 
@@ -551,7 +621,7 @@ static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *
 	read = wqe->opcode == IB_UVERBS_WR_RDMA_READ || rxe_swqe_is_placement(wqe);
 	if (sq->cons == sq->prod || !wqe->sent || !wqe_has_response(wqe) ||
 	    read != !!(pkt->op->flags & OPF_READ)) {
-		rxe_count(qp->dev, RXE_CNT_RX_MALFORMED);
+		rxe_sq_count(qp, RXE_CNT_RX_MALFORMED, 1);
 		return NULL;	/* nobody asked */
 	}
 	return wqe;
@@ -615,7 +685,7 @@ static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	case ACK_VALID:
 		break;
 	case ACK_BEYOND:
-		rxe_count(qp->dev, RXE_CNT_RX_MALFORMED);
+		rxe_sq_count(qp, RXE_CNT_RX_MALFORMED, 1);
 		return;
 	default:
 		if (pkt->psn == sq->late_psn && !(pkt->op->flags & OPF_ACK)) {
@@ -667,8 +737,8 @@ bool rxe_completer_receive(struct rxe_qp *qp)
 	struct rxe_rxpkt pkt;
 	struct sk_buff *skb;
 
-	while (budget && (skb = rxe_rx_dequeue(qp, &sq->rxq))) {
-		rxe_rx_iter_init(&it, qp->dev, skb);
+	while (budget && (skb = rxe_rx_dequeue(qp, &sq->rxq, sq->counts))) {
+		rxe_rx_iter_init(&it, qp->dev, sq->counts, skb);
 		for (at = it; rxe_rx_next(&it, &pkt); at = it) {
 			if (rxe_qp_state(qp) == IB_QPS_ERR)
 				break;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Counters of a device: counted per CPU, added up when somebody looks
- * ("rdma statistic show", /sys/class/infiniband/DEV/ports/1/hw_counters).
+ * ("rdma statistic show", /sys/class/infiniband/DEV/ports/1/hw_counters); and those of
+ * its queue pairs, for those who show them (view.c).
  *
  * On 32-bit machines a reader may catch a counter between its two halves; that
  * costs one odd sample, a lock would cost every packet.
@@ -12,31 +13,68 @@
 static const struct rdma_stat_desc counter_descs[RXE_CNT_COUNT] = {
 	[RXE_CNT_TX_PACKETS]		= { .name = "sent_pkts" },
 	[RXE_CNT_TX_BYTES]		= { .name = "sent_bytes" },
+	[RXE_CNT_TX_DROPPED]		= { .name = "tx_dropped" },
+	[RXE_CNT_TX_NO_ROUTE]		= { .name = "tx_no_route" },
 	[RXE_CNT_RX_PACKETS]		= { .name = "rcvd_pkts" },
 	[RXE_CNT_RX_BYTES]		= { .name = "rcvd_bytes" },
-	[RXE_CNT_RETRANSMITTED]		= { .name = "retransmitted_packets" },
-	[RXE_CNT_TX_DROPPED]		= { .name = "tx_dropped" },
+	[RXE_CNT_RX_ECN_MARKED]		= { .name = "np_ecn_marked_roce_packets" },
 	[RXE_CNT_RX_ICRC_ERRORS]	= { .name = "icrc_errors" },
 	[RXE_CNT_RX_MALFORMED]		= { .name = "rx_malformed" },
-	[RXE_CNT_RX_NO_QP]		= { .name = "rx_no_qp" },
-	[RXE_CNT_RX_QUEUE_FULL]		= { .name = "rx_queue_full" },
-	[RXE_CNT_RX_BAD_PKEY]		= { .name = "rx_bad_pkey" },
-	[RXE_CNT_RX_BAD_QKEY]		= { .name = "rx_bad_qkey" },
-	[RXE_CNT_RX_NO_BUFFER]		= { .name = "rx_no_buffer" },
+	[RXE_CNT_RING_VIOLATIONS]	= { .name = "ring_violations" },
+	[RXE_CNT_RUNS_SOFTIRQ]		= { .name = "runs_softirq" },
+	[RXE_CNT_RUNS_PROCESS]		= { .name = "runs_process" },
+	[RXE_CNT_RUNS_WORK]		= { .name = "runs_work" },
+
+	[RXE_CNT_REQ_SEND]		= { .name = "req_send" },
+	[RXE_CNT_REQ_WRITE]		= { .name = "req_write" },
+	[RXE_CNT_REQ_READ]		= { .name = "req_read" },
+	[RXE_CNT_REQ_ATOMIC]		= { .name = "req_atomic" },
+	[RXE_CNT_REQ_FLUSH]		= { .name = "req_flush" },
+	[RXE_CNT_REQ_ATOMIC_WRITE]	= { .name = "req_atomic_write" },
+	[RXE_CNT_REQ_LOCAL]		= { .name = "req_local" },
+	[RXE_CNT_REQ_BYTES]		= { .name = "req_bytes" },
+	[RXE_CNT_REQ_FAILED]		= { .name = "req_failed" },
+	[RXE_CNT_RETRANSMITTED]		= { .name = "retransmitted_packets" },
+	[RXE_CNT_RESEND_TIMEOUT]	= { .name = "resend_timeout" },
+	[RXE_CNT_RESEND_NAK]		= { .name = "resend_nak" },
+	[RXE_CNT_RESEND_RESPONSE]	= { .name = "resend_response" },
+	[RXE_CNT_RESEND_RNR]		= { .name = "resend_rnr" },
+	[RXE_CNT_RESEND_PROBE]		= { .name = "resend_probe" },
+	[RXE_CNT_TIMEOUTS]		= { .name = "timeouts" },
+	[RXE_CNT_NAK_RECEIVED]		= { .name = "rcvd_nak" },
+	[RXE_CNT_SEQ_NAK_RECEIVED]	= { .name = "rcvd_seq_err" },
+	[RXE_CNT_REQUEST_NAK_RECEIVED]	= { .name = "rcvd_invalid_request_err" },
+	[RXE_CNT_ACCESS_NAK_RECEIVED]	= { .name = "rcvd_access_err" },
+	[RXE_CNT_OPERATION_NAK_RECEIVED] = { .name = "rcvd_operation_err" },
+	[RXE_CNT_RNR_RECEIVED]		= { .name = "rcvd_rnr_err" },
+	[RXE_CNT_RETRY_EXCEEDED]	= { .name = "retry_exceeded_err" },
+	[RXE_CNT_RNR_EXCEEDED]		= { .name = "retry_rnr_exceeded_err" },
+
+	[RXE_CNT_RESP_SEND]		= { .name = "resp_send" },
+	[RXE_CNT_RESP_WRITE]		= { .name = "resp_write" },
+	[RXE_CNT_RESP_READ]		= { .name = "resp_read" },
+	[RXE_CNT_RESP_ATOMIC]		= { .name = "resp_atomic" },
+	[RXE_CNT_RESP_FLUSH]		= { .name = "resp_flush" },
+	[RXE_CNT_RESP_ATOMIC_WRITE]	= { .name = "resp_atomic_write" },
+	[RXE_CNT_RESP_BYTES]		= { .name = "resp_bytes" },
 	[RXE_CNT_DUPLICATE_REQUEST]	= { .name = "duplicate_request" },
 	[RXE_CNT_OUT_OF_SEQUENCE]	= { .name = "out_of_seq_request" },
 	[RXE_CNT_ACK_SENT]		= { .name = "ack_sent" },
 	[RXE_CNT_NAK_SENT]		= { .name = "nak_sent" },
+	[RXE_CNT_SEQ_NAK_SENT]		= { .name = "send_seq_err" },
+	[RXE_CNT_REQUEST_NAK_SENT]	= { .name = "send_invalid_request_err" },
+	[RXE_CNT_ACCESS_NAK_SENT]	= { .name = "send_access_err" },
+	[RXE_CNT_OPERATION_NAK_SENT]	= { .name = "send_operation_err" },
 	[RXE_CNT_RNR_SENT]		= { .name = "send_rnr_err" },
-	[RXE_CNT_NAK_RECEIVED]		= { .name = "rcvd_nak" },
-	[RXE_CNT_SEQ_NAK_RECEIVED]	= { .name = "rcvd_seq_err" },
-	[RXE_CNT_RNR_RECEIVED]		= { .name = "rcvd_rnr_err" },
-	[RXE_CNT_TIMEOUTS]		= { .name = "timeouts" },
-	[RXE_CNT_RETRY_EXCEEDED]	= { .name = "retry_exceeded_err" },
-	[RXE_CNT_RNR_EXCEEDED]		= { .name = "retry_rnr_exceeded_err" },
+	[RXE_CNT_RX_BAD_QKEY]		= { .name = "rx_bad_qkey" },
+	[RXE_CNT_RX_NO_BUFFER]		= { .name = "rx_no_buffer" },
+
+	[RXE_CNT_RX_NO_QP]		= { .name = "rx_no_qp" },
+	[RXE_CNT_RX_QUEUE_FULL]		= { .name = "rx_queue_full" },
+	[RXE_CNT_RX_BAD_PKEY]		= { .name = "rx_bad_pkey" },
+	[RXE_CNT_RX_CNP]		= { .name = "rx_cnp" },
 	[RXE_CNT_COMPLETIONS]		= { .name = "completions" },
 	[RXE_CNT_CQ_OVERRUN]		= { .name = "cq_overruns" },
-	[RXE_CNT_RING_VIOLATIONS]	= { .name = "ring_violations" },
 	[RXE_CNT_LINK_DOWN]		= { .name = "link_downed" },
 };
 
@@ -81,6 +119,37 @@ u64 rxe_counters_sum(struct rxe_dev *dev, enum rxe_counter which)
 	for_each_possible_cpu(cpu)
 		sum += per_cpu_ptr(dev->counters, cpu)->value[which];
 	return sum;
+}
+
+/**
+ * rxe_counters_qp() - value of one counter since the queue pair was made
+ * @qp: queue pair
+ * @which: counter; of the device alone: 0
+ *
+ * Context: any.
+ * Return: events, packets or bytes, of both sides.
+ */
+u64 rxe_counters_qp(const struct rxe_qp *qp, enum rxe_counter which)
+{
+	u64 sum = 0;
+
+	if (which < RXE_CNT_SQ_END)
+		sum += READ_ONCE(qp->sq.counts[which]);
+	if (which < RXE_CNT_SIDES || (which >= RXE_CNT_SQ_END && which < RXE_CNT_RQ_END))
+		sum += READ_ONCE(qp->rq.counts[rxe_rq_counter(which)]);
+	return sum;
+}
+
+/**
+ * rxe_counters_name() - what users know a counter by
+ * @which: counter
+ *
+ * Context: any.
+ * Return: name, the same everywhere.
+ */
+const char *rxe_counters_name(enum rxe_counter which)
+{
+	return counter_descs[which].name;
 }
 
 /**

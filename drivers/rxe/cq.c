@@ -11,6 +11,7 @@
  * so that destroy can wait for the last of them.
  */
 #include "rxe.h"
+#include "trace.h"
 
 /* enum ibv_wc_flags has this where the kernel has IB_WC_IP_CSUM_OK */
 #define USER_WC_WITH_INV	BIT(3)
@@ -70,6 +71,7 @@ int rxe_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		goto fail;
 	}
 	ibcq->cqe = rxe_ring_slots(&cq->ring) - 1;
+	rxe_track_add(dev, RXE_TRACK_CQ, &cq->track, udata);
 	return 0;
 
 fail:
@@ -98,6 +100,7 @@ int rxe_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rxe_cq *cq = to_rxe_cq(ibcq);
 	unsigned long flags;
 
+	rxe_track_del(to_rxe_dev(ibcq->device), &cq->track);
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->dying = true;
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -390,6 +393,7 @@ bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc)
 		atomic_inc(&cq->upcalls);
 	spin_unlock_irqrestore(&cq->lock, flags);
 
+	trace_rxe_completion(qp, wc);
 	if (!full)
 		rxe_count(qp->dev, RXE_CNT_COMPLETIONS);
 	if (upcall) {

@@ -353,7 +353,7 @@ static u8 wqe_send(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_flow *flo
 
 	rxe_burst_begin(&burst, flow);
 	if (rxe_burst_add(&burst, &pkt, op->hdr_len, wqe->length)) {
-		rxe_count(qp->dev, RXE_CNT_TX_DROPPED);
+		rxe_sq_count(qp, RXE_CNT_TX_DROPPED, 1);
 		return IB_WC_SUCCESS;	/* lost, like on the wire */
 	}
 	bth_write(pkt.hdr, &bth);
@@ -373,6 +373,7 @@ static u8 wqe_send(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_flow *flo
 static void send_failed(struct rxe_qp *qp, u8 status)
 {
 	rxe_qp_info(qp, "datagram: %s\n", ib_wc_status_msg(status));
+	rxe_qp_because(qp, ib_wc_status_msg(status));
 	rxe_qp_send_error(qp);
 	rxe_completer_complete(qp, status);
 }
@@ -484,12 +485,12 @@ static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	};
 
 	if (!qkey_ok(qp, deth_qkey(deth))) {
-		rxe_count(qp->dev, RXE_CNT_RX_BAD_QKEY);
+		rxe_rq_count(qp, RXE_CNT_RX_BAD_QKEY, 1);
 		return;
 	}
 	if ((!qp->rq.have_wqe && !rxe_recv_get(qp)) || wc.byte_len > qp->rq.room) {
 		/* what is too short for this one may be right for the next */
-		rxe_count(qp->dev, RXE_CNT_RX_NO_BUFFER);
+		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
 		return;
 	}
 	if (pkt->op->flags & OPF_IMM) {
@@ -498,11 +499,15 @@ static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	}
 	if (place(qp, pkt)) {
 		rxe_qp_info(qp, "datagram: the receive buffer cannot be written\n");
+		rxe_qp_because(qp, ib_wc_status_msg(IB_WC_LOC_PROT_ERR));
 		rxe_recv_fail(qp, IB_WC_LOC_PROT_ERR);
 		rxe_qp_error(qp);
 	} else if (!rxe_recv_complete(qp, &wc)) {
 		rxe_qp_error(qp);
 		rxe_qp_event(qp, IB_EVENT_QP_FATAL);
+	} else {
+		rxe_rq_count(qp, RXE_CNT_RESP_SEND, 1);
+		rxe_rq_count(qp, RXE_CNT_RESP_BYTES, pkt->payload_len);
 	}
 }
 
@@ -520,8 +525,9 @@ bool rxe_datagram_receive_task(struct rxe_qp *qp)
 	struct rxe_rxpkt pkt;
 	struct sk_buff *skb;
 
-	while (rxe_qp_receives(qp) && budget && (skb = rxe_rx_dequeue(qp, &qp->rq.rxq))) {
-		rxe_rx_iter_init(&it, qp->dev, skb);
+	while (rxe_qp_receives(qp) && budget &&
+	       (skb = rxe_rx_dequeue(qp, &qp->rq.rxq, qp->rq.counts))) {
+		rxe_rx_iter_init(&it, qp->dev, qp->rq.counts, skb);
 		while (rxe_qp_receives(qp) && rxe_rx_next(&it, &pkt))
 			receive_one(qp, &pkt);
 		consume_skb(skb);

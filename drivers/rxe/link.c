@@ -303,6 +303,8 @@ static int link_add(const char *name, struct net_device *ndev)
 	INIT_LIST_HEAD(&dev->link);
 	INIT_LIST_HEAD(&dev->pending_maps);
 	spin_lock_init(&dev->map_lock);
+	INIT_LIST_HEAD(&dev->debug.list);
+	rxe_tracks_init(&dev->tracks);
 	dev->netns = net;
 	dev->ndev = ndev;
 	netdev_hold(ndev, &dev->ndev_tracker, GFP_KERNEL);
@@ -365,6 +367,9 @@ fail:
 void rxe_link_dealloc(struct ib_device *ibdev)
 {
 	struct rxe_dev *dev = to_rxe_dev(ibdev);
+
+	rxe_debugfs_remove(dev);
+	rxe_tracks_exit(dev);
 
 	/* A namespace may be dismantled as soon as link_list has no device of it */
 	if (dev->net)

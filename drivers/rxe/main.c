@@ -32,12 +32,14 @@ static int __init rxe_module_init(void)
 	ret = rxe_segment_init();
 	if (ret)
 		goto fail_segment;
+	rxe_debugfs_init();
 	ret = rxe_link_init();
 	if (ret)
 		goto fail_link;
 	return 0;
 
 fail_link:
+	rxe_debugfs_exit();
 	rxe_segment_exit();
 fail_segment:
 	rxe_task_module_exit();
@@ -57,6 +59,7 @@ fail_task:
 static void __exit rxe_module_exit(void)
 {
 	rxe_link_exit();
+	rxe_debugfs_exit();
 	rxe_net_exit();
 	rxe_segment_exit();
 	rxe_task_module_exit();

@@ -12,6 +12,7 @@
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
 #include <linux/rtnetlink.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 
@@ -213,6 +214,33 @@ void rxe_mcast_forget(struct rxe_qp *qp)
 	mutex_unlock(&mcast_mutex);
 	/* who still reads a member reads its queue pair, too */
 	synchronize_rcu();
+}
+
+/**
+ * rxe_mcast_show - list the queue pairs of a device's groups
+ * @seq: a line for each: group, number of the queue pair
+ * @dev: device
+ *
+ * Context: process, may sleep.
+ */
+void rxe_mcast_show(struct seq_file *seq, struct rxe_dev *dev)
+{
+	struct mcast_member *member;
+	int bucket;
+
+	mutex_lock(&mcast_mutex);
+	hash_for_each(mcast_table, bucket, member, node) {
+		const struct in6_addr *addr = (const struct in6_addr *)&member->gid;
+
+		if (member->qp->dev != dev)
+			continue;
+		if (ipv6_addr_v4mapped(addr))
+			seq_printf(seq, "%pI4", &addr->s6_addr32[3]);
+		else
+			seq_printf(seq, "%pI6c", addr);
+		seq_printf(seq, " %u\n", member->qp->ib.qp_num);
+	}
+	mutex_unlock(&mcast_mutex);
 }
 
 /**

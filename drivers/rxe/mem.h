@@ -8,8 +8,9 @@
 
 #include <rdma/ib_verbs.h>
 
-struct rxe_id;
+#include "track.h"
 
+struct rxe_id;
 struct rxe_qp;
 
 /**
@@ -47,6 +48,7 @@ enum rxe_mr_type {
 /**
  * struct rxe_mr - a memory region
  * @ib: the core's part
+ * @track: who has made it
  * @key: what it allows
  * @type: what backs it
  * @windows: memory windows bound to it; negative: it is going
@@ -60,6 +62,7 @@ enum rxe_mr_type {
  */
 struct rxe_mr {
 	struct ib_mr		ib;
+	struct rxe_track	track;
 	struct rxe_key		key;
 	enum rxe_mr_type	type;
 	atomic_t		windows;
@@ -124,6 +127,7 @@ bool rxe_key_revoke(struct rxe_key *key);
 int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp, u32 key,
 	       u64 addr, u64 length, int access);
 void rxe_mr_put(struct rxe_span *span);
+const char *rxe_mr_type_name(const struct rxe_mr *mr);
 int rxe_mr_extent(u32 rkey, u64 *addr, u64 *length);
 int rxe_mr_register(struct rxe_qp *qp, struct rxe_mr *mr, u32 key, int access);
 int rxe_mr_invalidate(struct rxe_qp *qp, u32 rkey, bool remote);

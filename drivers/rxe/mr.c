@@ -110,6 +110,33 @@ static void mr_free(struct rxe_mr *mr)
 }
 
 /**
+ * rxe_mr_type_name() - what backs a region
+ * @mr: region
+ *
+ * Context: any.
+ * Return: one word.
+ */
+const char *rxe_mr_type_name(const struct rxe_mr *mr)
+{
+	switch (mr->type) {
+	case RXE_MR_DMA:
+		return "dma";
+	case RXE_MR_USER:
+		return "user";
+	case RXE_MR_FAST:
+		return "fast";
+	}
+	return "?";
+}
+
+static void mr_publish(struct rxe_mr *mr)
+{
+	rxe_id_publish(&rxe_mr_ids, mr->key.id);
+	rxe_track_add(to_rxe_dev(mr->ib.device), RXE_TRACK_MR, &mr->track,
+		      mr->type == RXE_MR_USER);
+}
+
+/**
  * rxe_mr_get_dma - get_dma_mr: all of the kernel's memory, by pointer
  * @ibpd: a kernel user's
  * @access: IB_ACCESS_ flags
@@ -128,7 +155,7 @@ struct ib_mr *rxe_mr_get_dma(struct ib_pd *ibpd, int access)
 		return ERR_CAST(mr);
 	mr->key.length = U64_MAX;
 	mr->key.valid = 1;
-	rxe_id_publish(&rxe_mr_ids, mr->key.id);
+	mr_publish(mr);
 	return &mr->ib;
 }
 
@@ -199,7 +226,7 @@ struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iov
 	err = mr_list_pages(mr);
 	if (err)
 		goto fail;
-	rxe_id_publish(&rxe_mr_ids, mr->key.id);
+	mr_publish(mr);
 	return &mr->ib;
 fail:
 	mr_free(mr);
@@ -234,7 +261,7 @@ struct ib_mr *rxe_mr_alloc(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num
 		mr_free(mr);
 		return ERR_PTR(-ENOMEM);
 	}
-	rxe_id_publish(&rxe_mr_ids, mr->key.id);
+	mr_publish(mr);
 	return &mr->ib;
 }
 
@@ -349,6 +376,7 @@ int rxe_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 
 	if (atomic_cmpxchg(&mr->windows, 0, WINDOWS_CLOSED))
 		return -EBUSY;
+	rxe_track_del(to_rxe_dev(ibmr->device), &mr->track);
 	mr_free(mr);
 	return 0;
 }

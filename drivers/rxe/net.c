@@ -303,6 +303,7 @@ int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *t
 	inflight->task = task;
 	atomic_inc(&inflight_count);
 	flow->dev = dev;
+	flow->counts = task->counts;
 	flow->inflight = inflight;
 	flow->ident = get_random_u32();
 	return 0;

@@ -5,6 +5,11 @@
  */
 #include "rxe.h"
 
+static struct rxe_track *to_track(struct ib_pd *ibpd)
+{
+	return &container_of(ibpd, struct rxe_pd, ib)->track;
+}
+
 /**
  * rxe_pd_alloc() - count a protection domain
  * @ibpd: allocated by the core
@@ -17,7 +22,10 @@ int rxe_pd_alloc(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct rxe_dev *dev = to_rxe_dev(ibpd->device);
 
-	return atomic_add_unless(&dev->num_pd, 1, RXE_MAX_PD) ? 0 : -ENOMEM;
+	if (!atomic_add_unless(&dev->num_pd, 1, RXE_MAX_PD))
+		return -ENOMEM;
+	rxe_track_add(dev, RXE_TRACK_PD, to_track(ibpd), udata);
+	return 0;
 }
 
 /**
@@ -32,6 +40,7 @@ int rxe_pd_dealloc(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct rxe_dev *dev = to_rxe_dev(ibpd->device);
 
+	rxe_track_del(dev, to_track(ibpd));
 	atomic_dec(&dev->num_pd);
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include <linux/vmalloc.h>
 
 #include "rxe.h"
+#include "trace.h"
 
 /* The CM asks for both kinds of FLUSH where a device has one; no region allows persistence */
 #define QP_ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
@@ -108,6 +109,28 @@ void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event)
 }
 
 /**
+ * rxe_qp_because() - remember why a QP fails
+ * @qp: the QP
+ * @why: a constant, for people
+ *
+ * Context: any.
+ */
+void rxe_qp_because(struct rxe_qp *qp, const char *why)
+{
+	trace_rxe_error(qp, why);
+	WRITE_ONCE(qp->error, why);
+}
+
+/* Under qp->lock. */
+static void set_state(struct rxe_qp *qp, enum ib_qp_state next)
+{
+	lockdep_assert_held(&qp->lock);
+	trace_rxe_state(qp, next);
+	rxe_qp_dbg(qp, "state %d -> %d\n", qp->state, next);
+	WRITE_ONCE(qp->state, next);
+}
+
+/**
  * rxe_qp_error - move a QP to the error state
  * @qp: the QP
  *
@@ -121,7 +144,7 @@ void rxe_qp_error(struct rxe_qp *qp)
 
 	spin_lock_bh(&qp->lock);
 	if (qp->state != IB_QPS_ERR && qp->state != IB_QPS_RESET) {
-		WRITE_ONCE(qp->state, IB_QPS_ERR);
+		set_state(qp, IB_QPS_ERR);
 		changed = true;
 	}
 	spin_unlock_bh(&qp->lock);
@@ -145,7 +168,7 @@ void rxe_qp_send_error(struct rxe_qp *qp)
 
 	spin_lock_bh(&qp->lock);
 	if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD) {
-		WRITE_ONCE(qp->state, IB_QPS_SQE);
+		set_state(qp, IB_QPS_SQE);
 		changed = true;
 	}
 	spin_unlock_bh(&qp->lock);
@@ -194,6 +217,19 @@ static void qp_set_caps(struct rxe_qp *qp, struct ib_qp_cap *cap)
 	qp->cap = *cap;
 }
 
+static int counts_create(struct rxe_qp *qp)
+{
+	qp->sq.counts = kcalloc(RXE_SQ_COUNTERS, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	qp->rq.counts = kcalloc(RXE_RQ_COUNTERS, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	return qp->sq.counts && qp->rq.counts ? 0 : -ENOMEM;
+}
+
+static void counts_destroy(struct rxe_qp *qp)
+{
+	kfree(qp->sq.counts);
+	kfree(qp->rq.counts);
+}
+
 /* Everything that qp_free() looks at, before anything can fail. */
 static void qp_init(struct rxe_qp *qp)
 {
@@ -207,14 +243,15 @@ static void qp_init(struct rxe_qp *qp)
 	hrtimer_setup(&sq->timer, rxe_completer_timeout, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	hrtimer_setup(&sq->rnr_timer, rxe_completer_rnr_timeout, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL);
-	rxe_task_init(&sq->task, qp, rxe_qp_is_datagram(qp) ? rxe_datagram_send_task : sq_task);
+	rxe_task_init(&sq->task, qp, sq->counts,
+		      rxe_qp_is_datagram(qp) ? rxe_datagram_send_task : sq_task);
 	spin_lock_init(&rq->post_lock);
 	skb_queue_head_init(&rq->rxq);
 	timer_setup(&rq->timer, rxe_responder_timeout, 0);
 	hrtimer_setup(&rq->nak_timer, rxe_responder_nak_timeout, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL);
-	rxe_task_init(&rq->task, qp, rxe_qp_is_datagram(qp) ? rxe_datagram_receive_task :
-							      rxe_responder_task);
+	rxe_task_init(&rq->task, qp, rq->counts,
+		      rxe_qp_is_datagram(qp) ? rxe_datagram_receive_task : rxe_responder_task);
 }
 
 static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
@@ -274,6 +311,7 @@ static void qp_free(struct rxe_qp *qp)
 	rxe_reorder_exit(&rq->held);
 	kvfree(sq->slots);
 	kfree(rq->res);
+	counts_destroy(qp);
 }
 
 static int qp_respond(struct ib_udata *udata, struct rxe_create_qp_resp *resp)
@@ -314,6 +352,12 @@ int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	qp->rcq = to_rxe_cq(init->recv_cq);
 	qp->srq = init->srq ? to_rxe_srq(init->srq) : NULL;
 	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	err = counts_create(qp);
+	if (err) {
+		counts_destroy(qp);
+		atomic_dec(&dev->num_qp);
+		return err;
+	}
 	qp_init(qp);
 	qp_set_caps(qp, &init->cap);
 	err = sq_create(qp, udata, &resp.sq_mi);
@@ -333,12 +377,14 @@ int rxe_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 		goto fail;
 	}
 	rxe_id_publish(&rxe_qp_ids, qp->id);
-	if (init->qp_type != IB_QPT_GSI)
+	if (init->qp_type == IB_QPT_GSI) {
+		qp->ib.qp_num = RXE_QPN_GSI;
+		err = rxe_datagram_gsi_add(qp);
+	}
+	if (!err) {
+		rxe_track_add(dev, RXE_TRACK_QP, &qp->track, udata);
 		return 0;
-	qp->ib.qp_num = RXE_QPN_GSI;
-	err = rxe_datagram_gsi_add(qp);
-	if (!err)
-		return 0;
+	}
 	rxe_id_free(&rxe_qp_ids, qp->id);
 fail:
 	qp_free(qp);
@@ -380,6 +426,7 @@ int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct rxe_qp *qp = to_rxe_qp(ibqp);
 
+	rxe_track_del(qp->dev, &qp->track);
 	/* no datagram finds it any more, and none is in our hands */
 	if (ibqp->qp_type == IB_QPT_GSI)
 		rxe_datagram_gsi_del(qp);
@@ -653,7 +700,7 @@ static void modify_state(struct rxe_qp *qp, enum ib_qp_state next)
 	if (qp->state == IB_QPS_SQE && next == IB_QPS_RTS)
 		modify_flush(qp);
 	spin_lock_bh(&qp->lock);
-	WRITE_ONCE(qp->state, next);
+	set_state(qp, next);
 	spin_unlock_bh(&qp->lock);
 	qp->sq.drained = false;
 	WRITE_ONCE(qp->sq_draining, next == IB_QPS_SQD);

@@ -7,6 +7,7 @@
  * a QP is in use at a time, from rxe_recv_get() to rxe_recv_complete().
  */
 #include "rxe.h"
+#include "trace.h"
 
 /* How often a QP in error looks for receives that user space has posted since */
 #define FLUSH_INTERVAL	(HZ / 10)
@@ -28,7 +29,8 @@ static bool ring_take(struct rxe_qp *qp, struct rxe_ring *ring, u32 max_sge)
 	rq->wr_id = posted.wr_id;
 	rq->num_sge = posted.dma.num_sge;
 	if (rq->num_sge > max_sge) {
-		rxe_count(qp->dev, RXE_CNT_RING_VIOLATIONS);
+		rxe_rq_count(qp, RXE_CNT_RING_VIOLATIONS, 1);
+		trace_rxe_ring(qp, "receive queue: too many elements", rq->num_sge);
 		rq->num_sge = 0;
 	}
 	memcpy(rq->sge, element + sizeof(posted), rq->num_sge * sizeof(rq->sge[0]));
@@ -85,6 +87,7 @@ bool rxe_recv_complete(struct rxe_qp *qp, struct rxe_wc *wc)
 	if (rxe_cq_post(qp->rcq, qp, wc))
 		return true;
 	rxe_qp_info(qp, "receive completion lost, the CQ is full\n");
+	rxe_qp_because(qp, "receive CQ overrun");
 	return false;
 }
 

@@ -23,6 +23,7 @@
 #include <linux/ktime.h>
 
 #include "rxe.h"
+#include "trace.h"
 
 static bool wqe_is_read(const struct rxe_swqe *wqe)
 {
@@ -216,7 +217,8 @@ bool rxe_requester_pull(struct rxe_qp *qp)
 			return true;
 		if (sq->prod - sq->cons >= sq->mask) {
 			/* an index that jumped: more than the ring can hold */
-			rxe_count(qp->dev, RXE_CNT_RING_VIOLATIONS);
+			rxe_sq_count(qp, RXE_CNT_RING_VIOLATIONS, 1);
+			trace_rxe_ring(qp, "send queue: producer index jumped", prod);
 			return false;
 		}
 		pull_one(qp, rxe_sq_slot(sq, sq->prod),
@@ -433,7 +435,7 @@ static void sq_advance(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 count)
 	struct rxe_sq *sq = &qp->sq;
 
 	if (psn_before(sq->psn, sq->max_psn))
-		rxe_count_add(qp->dev, RXE_CNT_RETRANSMITTED, count);
+		rxe_sq_count(qp, RXE_CNT_RETRANSMITTED, count);
 	if (sq->psn == sq->una_psn && !sq->again)
 		sq->progress = true;	/* the clock starts with the first */
 	sq->psn = psn_add(sq->psn, count);
@@ -821,6 +823,8 @@ bool rxe_requester_send(struct rxe_qp *qp)
 	while (more && budget && send_one(qp, &burst, prod))
 		budget--;
 	if (more && budget && sq_must_ask(qp)) {
+		trace_rxe_resend(qp, RXE_CNT_RESEND_PROBE, psn_add(sq->psn, PSN_MASK));
+		rxe_sq_count(qp, RXE_CNT_RESEND_PROBE, 1);
 		rxe_requester_again(qp, psn_add(sq->psn, PSN_MASK), sq->psn);
 		send_again(qp, &burst, prod);
 		sq->unacked = 0;

@@ -68,7 +68,7 @@ static void answer_pending(struct rxe_qp *qp)
 	if (!rq->ack_pending)
 		return;
 	rq->ack_pending = false;
-	rxe_count(qp->dev, RXE_CNT_ACK_SENT);
+	rxe_rq_count(qp, RXE_CNT_ACK_SENT, 1);
 	answer_ack(qp, AETH_ACK_UNLIMITED, psn_add(rq->psn, PSN_MASK));
 }
 
@@ -122,6 +122,25 @@ void rxe_responder_timeout(struct timer_list *t)
 
 /* --- errors ----------------------------------------------------------------- */
 
+static void nak_count(struct rxe_qp *qp, u8 syndrome)
+{
+	rxe_rq_count(qp, RXE_CNT_NAK_SENT, 1);
+	switch (syndrome) {
+	case NAK_PSN_SEQ:
+		rxe_rq_count(qp, RXE_CNT_SEQ_NAK_SENT, 1);
+		break;
+	case NAK_INVALID_REQ:
+		rxe_rq_count(qp, RXE_CNT_REQUEST_NAK_SENT, 1);
+		break;
+	case NAK_REM_ACCESS:
+		rxe_rq_count(qp, RXE_CNT_ACCESS_NAK_SENT, 1);
+		break;
+	case NAK_REM_OP:
+		rxe_rq_count(qp, RXE_CNT_OPERATION_NAK_SENT, 1);
+		break;
+	}
+}
+
 static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum resp_error err)
 {
 	const struct resp_error_info *info = resp_error_info(err);
@@ -131,13 +150,13 @@ static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum 
 
 	if (info->class == CLASS_RNR) {
 		syndrome |= qp->attr.min_rnr_timer & AETH_VALUE_MASK;
-		rxe_count(qp->dev, RXE_CNT_RNR_SENT);
+		rxe_rq_count(qp, RXE_CNT_RNR_SENT, 1);
 		/* what follows is dropped in silence until this packet returns */
 		rq->nak_sent = true;
 		rq->rnr_sent = true;
 		rxe_reorder_purge(&rq->held);
 	} else if (syndrome) {
-		rxe_count(qp->dev, RXE_CNT_NAK_SENT);
+		nak_count(qp, syndrome);
 	}
 	if (syndrome)
 		answer_ack(qp, syndrome, rq->psn);
@@ -145,6 +164,7 @@ static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum 
 		return;
 	rxe_qp_info(qp, "%s, opcode %#x, PSN %#x, peer qp %#x\n", info->name,
 		    pkt->opcode, pkt->psn, qp->attr.dest_qp_num);
+	rxe_qp_because(qp, info->name);
 	rq->ack_pending = false;
 	if (had_wqe)
 		rxe_recv_fail(qp, info->wc_status_responder ? info->wc_status_responder :
@@ -157,6 +177,13 @@ static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum 
 		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
 	else if (info->request_event && !had_wqe)
 		rxe_qp_event(qp, IB_EVENT_QP_REQ_ERR);
+}
+
+/* A message of the peer has been executed. */
+static void executed(struct rxe_qp *qp, enum rxe_counter which, u64 bytes)
+{
+	rxe_rq_count(qp, which, 1);
+	rxe_rq_count(qp, RXE_CNT_RESP_BYTES, bytes);
 }
 
 /* --- READ ------------------------------------------------------------------- */
@@ -241,7 +268,8 @@ static bool read_continue(struct rxe_qp *qp, u32 *budget)
 	if (err == -EFAULT) {
 		/* the region went away while it was being read */
 		rq->read.active = false;
-		rxe_count(qp->dev, RXE_CNT_NAK_SENT);
+		rxe_qp_because(qp, resp_error_info(RESP_ERR_RKEY)->name);
+		nak_count(qp, NAK_REM_ACCESS);
 		answer_ack(qp, NAK_REM_ACCESS, rq->read.psn);
 		rxe_qp_error(qp);
 		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
@@ -269,6 +297,7 @@ static enum resp_error execute_read(struct rxe_qp *qp, const struct rxe_rxpkt *p
 	read_start(qp, rq->psn, res->va, res->rkey, res->length);
 	rq->psn = psn_add(rq->psn, packets);
 	rq->msn = (rq->msn + 1) & PSN_MASK;	/* at acceptance (C9-148) */
+	executed(qp, RXE_CNT_RESP_READ, res->length);
 	return RESP_OK;
 }
 
@@ -298,6 +327,7 @@ static enum resp_error execute_atomic(struct rxe_qp *qp, const struct rxe_rxpkt 
 	res->orig = orig;
 	rq->msn = (rq->msn + 1) & PSN_MASK;
 	rq->psn = psn_add(rq->psn, 1);
+	executed(qp, RXE_CNT_RESP_ATOMIC, sizeof(orig));
 	answer_atomic(qp, res->first_psn, orig);
 	return RESP_OK;
 }
@@ -341,6 +371,10 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 	res = res_save(qp, pkt->opcode, 1);
 	rq->msn = (rq->msn + 1) & PSN_MASK;
 	rq->psn = psn_add(rq->psn, 1);
+	if (pkt->op->flags & OPF_FLUSH)
+		executed(qp, RXE_CNT_RESP_FLUSH, 0);
+	else
+		executed(qp, RXE_CNT_RESP_ATOMIC_WRITE, sizeof(u64));
 	answer_placement(qp, res->first_psn);
 	return RESP_OK;
 }
@@ -404,6 +438,8 @@ static enum resp_error message_end(struct rxe_qp *qp, const struct rxe_rxpkt *pk
 	if ((pkt->op->flags & OPF_RWR) && !rxe_recv_complete(qp, &wc))
 		return RESP_ERR_CQ_OVERRUN;
 	rq->msn = (rq->msn + 1) & PSN_MASK;
+	executed(qp, pkt->op->flags & OPF_WRITE ? RXE_CNT_RESP_WRITE : RXE_CNT_RESP_SEND,
+		 rq->done);
 	return RESP_OK;
 }
 
@@ -541,7 +577,7 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_resp_res *res;
 
-	rxe_count(qp->dev, RXE_CNT_DUPLICATE_REQUEST);
+	rxe_rq_count(qp, RXE_CNT_DUPLICATE_REQUEST, 1);
 	if (rq->nak_valid && pkt->psn == rq->nak_psn) {
 		/* it was late and not lost */
 		rq->nak_valid = false;
@@ -582,7 +618,7 @@ static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	enum resp_error err;
 
 	if (pkt->psn != rq->psn)
-		rxe_count(qp->dev, RXE_CNT_OUT_OF_SEQUENCE);
+		rxe_rq_count(qp, RXE_CNT_OUT_OF_SEQUENCE, 1);
 	if (pkt->psn != rq->psn || (pkt->op->flags & OPF_START))
 		rq->progress = MSG_NONE;
 	rq->psn = pkt->psn;
@@ -597,7 +633,7 @@ static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	if (err == RESP_ERR_LOCAL_OP || err == RESP_ERR_CQ_OVERRUN)
 		request_failed(qp, pkt, err);
 	else if (err == RESP_ERR_RNR || err == RESP_ERR_RECV_TOO_SHORT)
-		rxe_count(qp->dev, RXE_CNT_RX_NO_BUFFER);
+		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
 }
 
 static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
@@ -621,7 +657,7 @@ static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 		duplicate(qp, pkt);
 		return;
 	case PSN_AHEAD:
-		rxe_count(qp->dev, RXE_CNT_OUT_OF_SEQUENCE);
+		rxe_rq_count(qp, RXE_CNT_OUT_OF_SEQUENCE, 1);
 		if (!rq->rnr_sent)
 			rxe_reorder_add(&rq->held, rq->psn, pkt->psn, at);
 		return;
@@ -671,7 +707,7 @@ static void look_for_hole(struct rxe_qp *qp)
 	patience_lost(&rq->patience);
 	/* it acknowledges what was before */
 	rq->ack_pending = false;
-	rxe_count(qp->dev, RXE_CNT_NAK_SENT);
+	nak_count(qp, NAK_PSN_SEQ);
 	answer_ack(qp, resp_error_info(RESP_ERR_PSN_SEQ)->syndrome, rq->psn);
 }
 
@@ -716,11 +752,11 @@ static bool next_packet(struct rxe_qp *qp, struct rxe_rxpkt *pkt, struct rxe_rx_
 
 	for (;;) {
 		if (!rq->iter.skb) {
-			struct sk_buff *skb = rxe_rx_dequeue(qp, &rq->rxq);
+			struct sk_buff *skb = rxe_rx_dequeue(qp, &rq->rxq, rq->counts);
 
 			if (!skb)
 				return false;
-			rxe_rx_iter_init(&rq->iter, qp->dev, skb);
+			rxe_rx_iter_init(&rq->iter, qp->dev, rq->counts, skb);
 		}
 		*at = rq->iter;
 		if (rxe_rx_next(&rq->iter, pkt))

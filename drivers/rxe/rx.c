@@ -22,11 +22,14 @@
 #include <linux/ipv6.h>
 #include <linux/moduleparam.h>
 #include <linux/udp.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 
 #include "net.h"
+#include "trace.h"
 
 /* What a queued skb says about itself */
 struct rx_cb {
@@ -123,14 +126,17 @@ static bool rx_icrc_ok(const struct rxe_rxpkt *pkt, u32 offset, u32 len, u32 ind
  * rxe_rx_iter_init - walk the packets of a queued skb
  * @it: the walk
  * @dev: counts packets that are no good
+ * @counts: likewise, of the side of the QP
  * @skb: taken from a QP's receive queue
  *
  * Context: any.
  */
-void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, struct sk_buff *skb)
+void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
+		      struct sk_buff *skb)
 {
 	it->skb = skb;
 	it->dev = dev;
+	it->counts = counts;
 	it->offset = RX_CB(skb)->first;
 	it->index = 0;
 }
@@ -151,10 +157,33 @@ static bool rx_from_peer(const struct rxe_qp *qp, const struct sk_buff *skb)
 	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &flow->saddr.v6);
 }
 
+/* Packets in an skb */
+static u32 rx_packets(const struct sk_buff *skb)
+{
+	return DIV_ROUND_UP(skb->len - RX_CB(skb)->first, RX_CB(skb)->size);
+}
+
+static bool rx_marked(const struct sk_buff *skb)
+{
+	if (ip_hdr(skb)->version == 4)
+		return INET_ECN_is_ce(ip_hdr(skb)->tos);
+	return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
+}
+
+/* The device has counted it already, but for what a network has to say about it. */
+static void rx_count(struct rxe_dev *dev, u64 *counts, const struct sk_buff *skb)
+{
+	WRITE_ONCE(counts[RXE_CNT_RX_PACKETS], counts[RXE_CNT_RX_PACKETS] + rx_packets(skb));
+	WRITE_ONCE(counts[RXE_CNT_RX_BYTES], counts[RXE_CNT_RX_BYTES] + skb->len);
+	if (unlikely(rx_marked(skb)))
+		rxe_count_side(dev, counts, RXE_CNT_RX_ECN_MARKED, 1);
+}
+
 /**
  * rxe_rx_dequeue - the next received skb
  * @qp: the QP
  * @queue: of one of its sides
+ * @counts: counters of that side
  *
  * Nobody touches the queue in a hard interrupt, so its lock need not keep them
  * off; and an empty queue needs no lock: who fills it runs the task afterwards.
@@ -166,7 +195,7 @@ static bool rx_from_peer(const struct rxe_qp *qp, const struct sk_buff *skb)
  * Context: the task of that side, bottom halves off.
  * Return: the skb or NULL.
  */
-struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue)
+struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u64 *counts)
 {
 	struct sk_buff *skb;
 
@@ -174,8 +203,12 @@ struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue)
 		spin_lock(&queue->lock);
 		skb = __skb_dequeue(queue);
 		spin_unlock(&queue->lock);
-		if (likely(!skb || rx_from_peer(qp, skb)))
+		if (!skb)
+			return NULL;
+		if (likely(rx_from_peer(qp, skb))) {
+			rx_count(qp->dev, counts, skb);
 			return skb;
+		}
 		rxe_count(qp->dev, RXE_CNT_RX_NO_QP);
 		kfree_skb(skb);
 	}
@@ -208,6 +241,18 @@ static bool rx_parse(struct rxe_rxpkt *pkt, struct sk_buff *skb, u32 offset, u32
 	return true;
 }
 
+static void rx_bad(const struct rxe_rx_iter *it, enum rxe_counter why)
+{
+	trace_rxe_drop(rxe_counters_name(why), 0, it->skb->len);
+	rxe_count_side(it->dev, it->counts, why, 1);
+}
+
+static bool rx_good(const struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt)
+{
+	trace_rxe_rx(it->dev, pkt->hdr, pkt->payload_len);
+	return true;
+}
+
 /**
  * rxe_rx_next - the next good packet of a queued skb
  * @it: the walk
@@ -228,12 +273,12 @@ bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
 		len = min(cb->size, cb->end - offset);
 		it->offset += len;
 		if (unlikely(!rx_parse(pkt, skb, offset, len)))
-			rxe_count(it->dev, RXE_CNT_RX_MALFORMED);
+			rx_bad(it, RXE_CNT_RX_MALFORMED);
 		else if (unlikely(cb->summed && READ_ONCE(rx_verify) &&
 				  !rx_icrc_ok(pkt, offset, len, index)))
-			rxe_count(it->dev, RXE_CNT_RX_ICRC_ERRORS);
+			rx_bad(it, RXE_CNT_RX_ICRC_ERRORS);
 		else
-			return true;
+			return rx_good(it, pkt);
 	}
 	return false;
 }
@@ -304,12 +349,12 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	bool bulk;
 
 	if (unlikely(skb_queue_len(queue) >= RXE_RXQ_MAX)) {
+		trace_rxe_drop("rx_queue_full", qp->ib.qp_num, skb->len);
 		rxe_count(qp->dev, RXE_CNT_RX_QUEUE_FULL);
 		kfree_skb(skb);
 		return;
 	}
-	rxe_count_add(qp->dev, RXE_CNT_RX_PACKETS,
-		      DIV_ROUND_UP(skb->len - RX_CB(skb)->first, RX_CB(skb)->size));
+	rxe_count_add(qp->dev, RXE_CNT_RX_PACKETS, rx_packets(skb));
 	rxe_count_add(qp->dev, RXE_CNT_RX_BYTES, skb->len);
 	/* a route looked up for input must not outlive this call */
 	skb_dst_drop(skb);
@@ -344,6 +389,8 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 	    !rxe_qp_receives(qp) ||
 	    !rx_from_peer(qp, skb)) {
 		why = RXE_CNT_RX_NO_QP;
+	} else if (bth_opcode(bth) == OP_CNP) {
+		why = RXE_CNT_RX_CNP;
 	} else if (!rx_plain_ip(skb) ||
 		   !rx_well_formed(bth, op, RX_CB(skb)->transport, RX_CB(skb)->size)) {
 		why = RXE_CNT_RX_MALFORMED;
@@ -353,6 +400,7 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 		rx_deliver(qp, skb, op);
 		return;
 	}
+	trace_rxe_drop(rxe_counters_name(why), bth_dqpn(bth), skb->len);
 	rxe_count(qp->dev, why);
 	kfree_skb(skb);
 }
@@ -418,8 +466,10 @@ int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb)
 		id = rxe_datagram_find_gsi(sock_net(sk), skb, &RX_CB(skb)->vlan_id);
 	else
 		id = rxe_id_get(&rxe_qp_ids, bth_dqpn(bth));
-	if (!id)
+	if (!id) {
+		trace_rxe_drop("no such queue pair", bth_dqpn(bth), skb->len);
 		goto drop;
+	}
 	rx_to_qp(id->object, sock_net(sk), skb, bth);
 	rxe_id_put(id);
 	return 0;

@@ -21,8 +21,8 @@
  * by a struct rxe_id; rxe_id_free() returns when nobody uses the object.
  *
  * Locks, outermost first:
- *   link.c's link_lock; qp->mutex > qp->lock (bh) > sq.post_lock (irq) > cq->lock (irq)
- *   srq->lock (irq) is held alone
+ *   dev->tracks.mutex > qp->mutex > qp->lock (bh) > sq.post_lock (irq) > cq->lock (irq)
+ *   link.c's link_lock is held alone; srq->lock (irq) but for the tracks, too
  */
 #ifndef RXE_H
 #define RXE_H
@@ -62,8 +62,10 @@
 #include "proto/recovery.h"
 #include "proto/loss.h"
 #include "counters.h"
+#include "debugfs.h"
 #include "mem.h"
 #include "reorder.h"
+#include "track.h"
 #include "verbs.h"
 
 struct rxe_dev;
@@ -167,6 +169,7 @@ void rxe_ring_forget(struct rxe_dev *dev, struct ib_ucontext *uctx);
  * @state: idle, busy, again, stop or off (task.c)
  * @func: does what there is to do, at most a budget; true asks to be called again
  * @qp: argument
+ * @counts: counters of its side of the QP
  * @bh: runs it in softirq
  * @work: runs it on another CPU
  * @idle: completed when a task that was told to stop has stopped
@@ -175,6 +178,7 @@ struct rxe_task {
 	atomic_t		state;
 	bool			(*func)(struct rxe_qp *qp);
 	struct rxe_qp		*qp;
+	u64			*counts;
 	struct tasklet_struct	bh;
 	struct work_struct	work;
 	struct completion	idle;
@@ -182,7 +186,7 @@ struct rxe_task {
 
 int rxe_task_module_init(void);
 void rxe_task_module_exit(void);
-void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
+void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
 		   bool (*func)(struct rxe_qp *qp));
 void rxe_task_exit(struct rxe_task *task);
 void rxe_task_run(struct rxe_task *task);
@@ -203,6 +207,8 @@ void rxe_task_start(struct rxe_task *task);
  * @link: in link.c's list
  * @leaving: unregistration is queued; link.c's lock
  * @counters: per CPU
+ * @tracks: objects, and who has made them
+ * @debug: in debugfs
  * @pma_base: what counters were when they were set, for two attributes (pma.c)
  * @map_lock: @pending_maps
  * @pending_maps: rings that user space has not mapped yet (ring.c)
@@ -227,6 +233,8 @@ struct rxe_dev {
 	struct list_head		link;
 	bool				leaving;
 	struct rxe_counters __percpu	*counters;
+	struct rxe_tracks		tracks;
+	struct rxe_debug		debug;
 	u64				pma_base[2][RXE_PMA_FIELDS];
 	spinlock_t			map_lock;	/* pending_maps */
 	struct list_head		pending_maps;
@@ -242,22 +250,14 @@ struct rxe_dev {
 	atomic_t			num_srq;
 };
 
-static inline void rxe_count_add(struct rxe_dev *dev, enum rxe_counter which, u64 n)
-{
-	this_cpu_add(dev->counters->value[which], n);
-}
-
-static inline void rxe_count(struct rxe_dev *dev, enum rxe_counter which)
-{
-	this_cpu_inc(dev->counters->value[which]);
-}
-
 struct rxe_ucontext {
 	struct ib_ucontext	ib;
+	struct rxe_track	track;
 };
 
 struct rxe_pd {
 	struct ib_pd		ib;
+	struct rxe_track	track;
 };
 
 /**
@@ -277,6 +277,7 @@ struct rxe_ah {
 /**
  * struct rxe_cq - a completion queue
  * @ib: the core's part
+ * @track: who has made it
  * @lock: @ring, @notify, @overrun; irq safe: kernel users poll in any context
  * @ring: entries; struct ib_uverbs_wc or struct ib_wc
  * @is_user: entries have the user layout
@@ -288,6 +289,7 @@ struct rxe_ah {
  */
 struct rxe_cq {
 	struct ib_cq		ib;
+	struct rxe_track	track;
 	spinlock_t		lock;		/* ring, notify, overrun */
 	struct rxe_ring		ring;
 	bool			is_user;
@@ -328,6 +330,7 @@ bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc);
 /**
  * struct rxe_srq - a shared receive queue
  * @ib: the core's part
+ * @track: who has made it
  * @lock: @ring, @limit; irq safe: kernel users post in any context
  * @ring: where receives are posted, and the QPs take them
  * @is_user: user space may write the ring
@@ -336,13 +339,14 @@ bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc);
  * @limit: tell when fewer WQEs are left, 0: do not
  */
 struct rxe_srq {
-	struct ib_srq	ib;
-	spinlock_t	lock;		/* ring, limit */
-	struct rxe_ring	ring;
-	bool		is_user;
-	u32		max_wr;
-	u32		max_sge;
-	u32		limit;
+	struct ib_srq		ib;
+	struct rxe_track	track;
+	spinlock_t		lock;		/* ring, limit */
+	struct rxe_ring		ring;
+	bool			is_user;
+	u32			max_wr;
+	u32			max_sge;
+	u32			limit;
 };
 
 bool rxe_srq_below_limit(struct rxe_srq *srq);
@@ -353,6 +357,7 @@ void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
 /**
  * struct rxe_flow - where one task of a QP sends its packets
  * @dev: device
+ * @counts: counters of that side of the QP
  * @inflight: packets that the local stack still holds; outlives the flow
  * @family: AF_INET or AF_INET6, 0: no address yet
  * @ifindex: of the netdev that has the source address
@@ -367,6 +372,7 @@ void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
  */
 struct rxe_flow {
 	struct rxe_dev		*dev;
+	u64			*counts;
 	struct rxe_inflight	*inflight;
 	sa_family_t		family;
 	u8			tos;
@@ -486,17 +492,19 @@ struct rxe_rxpkt {
 	u8			hdr_buf[BTH_LEN + ATMETH_LEN + DETH_LEN];
 };
 
-/* Walks the packets of a received burst. */
+/* Walks the packets of a received burst, for a side of a QP with these counters. */
 struct rxe_rx_iter {
 	struct sk_buff	*skb;
 	struct rxe_dev	*dev;
+	u64		*counts;
 	u32		offset;		/* of the next BTH in @skb */
 	u32		index;		/* of that packet */
 };
 
-void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, struct sk_buff *skb);
+void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
+		      struct sk_buff *skb);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
-struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue);
+struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u64 *counts);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
 
 /* --- qp.c, requester.c, completer.c, responder.c, datagram.c, recv.c --------- */
@@ -608,6 +616,7 @@ struct rxe_sq_read {
  * @timer: retransmission
  * @rnr_timer: end of the pause
  * @events: RXE_SQ_EV_ bits, set by timers
+ * @counts: what this side has counted
  */
 struct rxe_sq {
 	spinlock_t		post_lock;	/* kernel users' posts */
@@ -657,6 +666,7 @@ struct rxe_sq {
 	struct hrtimer		timer;
 	struct hrtimer		rnr_timer;
 	unsigned long		events;
+	u64			*counts;
 };
 
 enum {
@@ -717,6 +727,7 @@ struct rxe_resp_read {
  *	owner knows
  * @timer: calls the task again: in the error state to look for receives posted
  *	late, or when there was no memory for a READ response
+ * @counts: what this side has counted
  */
 struct rxe_rq {
 	spinlock_t		post_lock;	/* kernel users' posts */
@@ -758,11 +769,14 @@ struct rxe_rq {
 	u32			flush_left;
 	bool			last_told;
 	struct timer_list	timer;
+	u64			*counts;
 };
 
 /**
  * struct rxe_qp - a queue pair
  * @id: entry in rxe_qp_ids
+ * @track: who has made it
+ * @error: why it failed last, for people; NULL: it never did
  * @mutex: one modify at a time
  * @lock: @state, @attr
  * @state: verbs state as data paths see it (READ_ONCE)
@@ -778,6 +792,8 @@ struct rxe_qp {
 	struct ib_qp		ib;
 	struct rxe_dev		*dev;
 	struct rxe_id		*id;
+	struct rxe_track	track;
+	const char		*error;
 	struct mutex		mutex;		/* one modify at a time */
 	spinlock_t		lock;		/* state */
 	enum ib_qp_state	state;
@@ -850,6 +866,7 @@ static inline struct rxe_swqe *rxe_sq_slot(struct rxe_sq *sq, u32 index)
 	return (struct rxe_swqe *)(sq->slots + (size_t)(index & sq->mask) * sq->stride);
 }
 
+void rxe_qp_because(struct rxe_qp *qp, const char *why);
 void rxe_qp_error(struct rxe_qp *qp);
 void rxe_qp_send_error(struct rxe_qp *qp);
 void rxe_qp_check_drained(struct rxe_qp *qp);
@@ -879,6 +896,7 @@ struct rxe_id *rxe_datagram_find_gsi(const struct net *net, const struct sk_buff
 				     u16 *vlan);
 void rxe_datagram_daddr(const struct sk_buff *skb, union ib_gid *gid);
 void rxe_mcast_forget(struct rxe_qp *qp);
+void rxe_mcast_show(struct seq_file *seq, struct rxe_dev *dev);
 void rxe_mcast_deliver(const struct net *net, struct sk_buff *skb,
 		       void (*deliver)(struct rxe_qp *qp, struct sk_buff *skb));
 void rxe_datagram_pull(struct rxe_swqe *wqe, const struct rxe_send_wr *wr);
@@ -936,6 +954,8 @@ static inline struct rxe_qp *to_rxe_qp(struct ib_qp *ib)
 	return container_of(ib, struct rxe_qp, ib);
 }
 
+#include "count.h"
+
 /* Messages name device and QP, and are rate limited. */
 #define rxe_qp_info(qp, fmt, ...)						\
 do {										\
@@ -944,6 +964,15 @@ do {										\
 	net_info_ratelimited("rxe: %s qp %#x: " fmt,				\
 			     dev_name(&__qp->dev->ib.dev), __qp->ib.qp_num,	\
 			     ##__VA_ARGS__);					\
+} while (0)
+
+/* Where dynamic debug has switched it on */
+#define rxe_qp_dbg(qp, fmt, ...)						\
+do {										\
+	const struct rxe_qp *__qp = (qp);					\
+										\
+	pr_debug("rxe: %s qp %#x: " fmt, dev_name(&__qp->dev->ib.dev),		\
+		 __qp->ib.qp_num, ##__VA_ARGS__);				\
 } while (0)
 
 #define rxe_dev_warn(rdev, fmt, ...)						\

@@ -61,6 +61,7 @@ int rxe_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct i
 		goto fail;
 	}
 	init->attr.max_sge = srq->max_sge;
+	rxe_track_add(dev, RXE_TRACK_SRQ, &srq->track, udata);
 	return 0;
 fail:
 	atomic_dec(&dev->num_srq);
@@ -182,8 +183,12 @@ int rxe_srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  */
 int rxe_srq_destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
-	rxe_ring_destroy(&to_rxe_srq(ibsrq)->ring);
-	atomic_dec(&to_rxe_dev(ibsrq->device)->num_srq);
+	struct rxe_dev *dev = to_rxe_dev(ibsrq->device);
+	struct rxe_srq *srq = to_rxe_srq(ibsrq);
+
+	rxe_track_del(dev, &srq->track);
+	rxe_ring_destroy(&srq->ring);
+	atomic_dec(&dev->num_srq);
 	return 0;
 }
 

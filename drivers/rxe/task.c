@@ -97,20 +97,22 @@ static void task_release(void)
 }
 
 /*
- * Runs a task for at most some rounds.  What is left then goes to @rest, which
- * brings it back later.
+ * Runs a task for at most some rounds, and counts where.  What is left then goes to
+ * @rest, which brings it back later.
  *
  * After each round bottom halves run, while the task is still ours: what it has
  * sent is on its way before another CPU can send behind it, and packets of one
  * QP stay in order.
  */
-static void task_rounds(struct rxe_task *task, int rounds, void (*rest)(struct rxe_task *task))
+static void task_rounds(struct rxe_task *task, enum rxe_counter where, int rounds,
+			void (*rest)(struct rxe_task *task))
 {
 	bool more;
 
 	if (!task_enter(task))
 		return;
 	task_hold();
+	rxe_count_side(task->qp->dev, task->counts, where, 1);
 	for (;;) {
 		local_bh_disable();
 		more = task->func(task->qp);
@@ -177,9 +179,9 @@ static void task_rest_here(struct rxe_task *task)
 void rxe_task_run(struct rxe_task *task)
 {
 	if (in_softirq())
-		task_rounds(task, 1, task_rest_bh);
+		task_rounds(task, RXE_CNT_RUNS_SOFTIRQ, 1, task_rest_bh);
 	else
-		task_rounds(task, ROUNDS_PROCESS, task_rest_here);
+		task_rounds(task, RXE_CNT_RUNS_PROCESS, ROUNDS_PROCESS, task_rest_here);
 }
 
 static void task_bh(struct tasklet_struct *t)
@@ -189,7 +191,8 @@ static void task_bh(struct tasklet_struct *t)
 
 static void task_work(struct work_struct *work)
 {
-	task_rounds(container_of(work, struct rxe_task, work), ROUNDS_WORK, task_rest_here);
+	task_rounds(container_of(work, struct rxe_task, work), RXE_CNT_RUNS_WORK, ROUNDS_WORK,
+		    task_rest_here);
 }
 
 /**
@@ -255,17 +258,19 @@ void rxe_task_start(struct rxe_task *task)
  * rxe_task_init - prepare a task; it is off until rxe_task_start()
  * @task: the task
  * @qp: handed to @func
+ * @counts: counters of its side of @qp
  * @func: does at most a budget of work with bottom halves off; returns true if
  *	it should be called again
  *
  * Context: process.
  */
-void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
+void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
 		   bool (*func)(struct rxe_qp *qp))
 {
 	atomic_set(&task->state, STATE_OFF);
 	task->func = func;
 	task->qp = qp;
+	task->counts = counts;
 	tasklet_setup(&task->bh, task_bh);
 	INIT_WORK(&task->work, task_work);
 	init_completion(&task->idle);

@@ -170,17 +170,26 @@ static int verbs_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *p
 	return 0;
 }
 
+static struct rxe_track *to_track(struct ib_ucontext *uctx)
+{
+	return &container_of(uctx, struct rxe_ucontext, ib)->track;
+}
+
 static int verbs_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	struct rxe_dev *dev = to_rxe_dev(uctx->device);
 
-	return atomic_add_unless(&dev->num_ucontext, 1, RXE_MAX_UCONTEXT) ? 0 : -ENOMEM;
+	if (!atomic_add_unless(&dev->num_ucontext, 1, RXE_MAX_UCONTEXT))
+		return -ENOMEM;
+	rxe_track_add(dev, RXE_TRACK_CONTEXT, to_track(uctx), true);
+	return 0;
 }
 
 static void verbs_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	struct rxe_dev *dev = to_rxe_dev(uctx->device);
 
+	rxe_track_del(dev, to_track(uctx));
 	rxe_ring_forget(dev, uctx);
 	atomic_dec(&dev->num_ucontext);
 }
@@ -198,6 +207,7 @@ const struct ib_device_ops rxe_verbs_ops = {
 	.driver_id		= RDMA_DRIVER_RXE,
 	.uverbs_abi_ver		= RXE_UVERBS_ABI_VERSION,
 
+	.enable_driver		= rxe_debugfs_add,
 	.dealloc_driver		= rxe_link_dealloc,
 	.report_port_event	= rxe_link_port_event,
 
@@ -212,6 +222,11 @@ const struct ib_device_ops rxe_verbs_ops = {
 
 	.alloc_hw_port_stats	= rxe_counters_alloc_stats,
 	.get_hw_stats		= rxe_counters_get_stats,
+
+	.fill_res_qp_entry	= rxe_restrack_qp,
+	.fill_res_cq_entry	= rxe_restrack_cq,
+	.fill_res_mr_entry	= rxe_restrack_mr,
+	.fill_res_srq_entry	= rxe_restrack_srq,
 
 	.alloc_ucontext		= verbs_alloc_ucontext,
 	.dealloc_ucontext	= verbs_dealloc_ucontext,

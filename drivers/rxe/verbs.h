@@ -54,6 +54,10 @@ int rxe_pma_process_mad(struct ib_device *ibdev, int flags, u32 port, const stru
 			size_t *out_size, u16 *out_pkey_index);
 int rxe_requester_post(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr **bad);
+int rxe_restrack_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+int rxe_restrack_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int rxe_restrack_mr(struct sk_buff *msg, struct ib_mr *ibmr);
+int rxe_restrack_srq(struct sk_buff *msg, struct ib_srq *ibsrq);
 int rxe_recv_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad);
 

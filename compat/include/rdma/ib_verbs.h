@@ -110,6 +110,7 @@ enum {
 	!RXE_HAVE_IB_OPS_DESTROY_CQ_INT || !RXE_HAVE_IB_OPS_DESTROY_SRQ_INT || \
 	!RXE_HAVE_RDMA_AH_INIT_ATTR || !RXE_HAVE_IB_OPS_ALLOC_MR_NO_UDATA || \
 	!RXE_HAVE_IB_OPS_SIZE_IB_MW || !RXE_HAVE_IB_OPS_PROCESS_MAD_WHOLE || \
+	!RXE_HAVE_IB_OPS_FILL_RES_QP || !RXE_HAVE_IB_OPS_FILL_RES_SRQ || \
 	!RXE_HAVE_IB_DEVICE_OPS
 #define RXE_COMPAT_IB_OPS 1
 #else
@@ -138,6 +139,7 @@ struct ib_dmah;
 struct ib_mad;
 struct rdma_hw_stats;
 struct rxe_compat_uverbs_attr_bundle;
+struct sk_buff;
 
 /*
  * struct ib_device_ops of Linux 7.3, as far as the driver fills it. Add a member
@@ -220,6 +222,11 @@ struct rxe_compat_ib_device_ops {
 	struct rdma_hw_stats *(*alloc_hw_port_stats)(struct ib_device *device, u32 port);
 	int (*get_hw_stats)(struct ib_device *device, struct rdma_hw_stats *stats, u32 port,
 			    int index);
+	int (*fill_res_mr_entry)(struct sk_buff *msg, struct ib_mr *ibmr);
+	int (*fill_res_cq_entry)(struct sk_buff *msg, struct ib_cq *ibcq);
+	int (*fill_res_qp_entry)(struct sk_buff *msg, struct ib_qp *ibqp);
+	int (*fill_res_srq_entry)(struct sk_buff *msg, struct ib_srq *ibsrq);
+	int (*enable_driver)(struct ib_device *device);
 	void (*dealloc_driver)(struct ib_device *device);
 	void (*report_port_event)(struct ib_device *device, struct net_device *ndev,
 				  unsigned long event);

@@ -248,6 +248,7 @@ enum rxe_compat_object {
 	RXE_COMPAT_QP,
 	RXE_COMPAT_MR,
 	RXE_COMPAT_CTX,
+	RXE_COMPAT_SRQ,
 	RXE_COMPAT_OBJECTS
 };
 
@@ -278,6 +279,35 @@ int rxe_compat_ib_device_delete(const char *name, const struct net_device *ndev)
 int rxe_compat_ib_device_init(void);
 void rxe_compat_ib_device_exit(void);
 void rxe_compat_ib_ops_dealloc(struct ib_device *device);
+struct rxe_compat_ib_device_ops;
+const struct rxe_compat_ib_device_ops *rxe_compat_ib_ops(void);
+
+struct list_head *rxe_compat_ib_device_res(struct ib_device *device);
+
+#if !RXE_HAVE_RDMA_NL_REGISTER
+
+void rxe_compat_res_init(struct list_head *lists);
+void rxe_compat_res_add(struct ib_device *device, enum rxe_compat_object kind,
+			const void *object, bool is_user);
+void rxe_compat_res_del(const void *object);
+
+#else
+
+/* Nobody would ask. */
+static inline void rxe_compat_res_init(struct list_head *lists)
+{
+}
+
+static inline void rxe_compat_res_add(struct ib_device *device, enum rxe_compat_object kind,
+				      const void *object, bool is_user)
+{
+}
+
+static inline void rxe_compat_res_del(const void *object)
+{
+}
+
+#endif /* !RXE_HAVE_RDMA_NL_REGISTER */
 
 int rxe_compat_gid_get(struct ib_device *device, u8 port, u16 index,
 		       struct rxe_compat_ib_gid_attr *gid);

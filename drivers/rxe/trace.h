@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Tracepoints, "rxe:*" for trace-cmd, perf and bpftrace. One that is off costs a jump
+ * over nothing.
+ *
+ *   rxe_tx, rxe_rx     a packet, with what its headers say
+ *   rxe_drop           a datagram that went no further, and why
+ *   rxe_state          a queue pair changes its state
+ *   rxe_error          a queue pair has failed, and why
+ *   rxe_resend         packets are sent again, and why
+ *   rxe_completion     an entry of a completion queue
+ *   rxe_ring           user space has written something impossible into a queue
+ */
+#ifndef RXE_TRACE_PACKET
+#define RXE_TRACE_PACKET
+
+#include <linux/types.h>
+
+/* A device's name is longer, but who looks at many of these knows its own */
+#define RXE_TRACE_NAME	16
+#define RXE_TRACE_WHY	48
+
+/* What a packet's headers say; of those that it does not have nothing */
+struct rxe_trace_packet {
+	u32	dqpn;
+	u32	psn;
+	u32	payload;
+	u32	aeth;
+	u32	length;
+	u64	va;
+	u8	opcode;
+	bool	ackreq;
+	bool	se;
+};
+
+void rxe_trace_decode(struct rxe_trace_packet *packet, const u8 *hdr, u32 payload);
+
+#endif /* RXE_TRACE_PACKET */
+
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rxe
+
+#if !defined(RXE_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RXE_TRACE_H
+
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "rxe.h"
+
+#define RXE_TRACE_OPCODES \
+	{ OP_RC_SEND_FIRST, "RC_SEND_FIRST" },\
+	{ OP_RC_SEND_MIDDLE, "RC_SEND_MIDDLE" },\
+	{ OP_RC_SEND_LAST, "RC_SEND_LAST" },\
+	{ OP_RC_SEND_LAST_IMM, "RC_SEND_LAST_IMM" },\
+	{ OP_RC_SEND_ONLY, "RC_SEND_ONLY" },\
+	{ OP_RC_SEND_ONLY_IMM, "RC_SEND_ONLY_IMM" },\
+	{ OP_RC_WRITE_FIRST, "RC_WRITE_FIRST" },\
+	{ OP_RC_WRITE_MIDDLE, "RC_WRITE_MIDDLE" },\
+	{ OP_RC_WRITE_LAST, "RC_WRITE_LAST" },\
+	{ OP_RC_WRITE_LAST_IMM, "RC_WRITE_LAST_IMM" },\
+	{ OP_RC_WRITE_ONLY, "RC_WRITE_ONLY" },\
+	{ OP_RC_WRITE_ONLY_IMM, "RC_WRITE_ONLY_IMM" },\
+	{ OP_RC_READ_REQUEST, "RC_READ_REQUEST" },\
+	{ OP_RC_READ_RESPONSE_FIRST, "RC_READ_RESPONSE_FIRST" },\
+	{ OP_RC_READ_RESPONSE_MIDDLE, "RC_READ_RESPONSE_MIDDLE" },\
+	{ OP_RC_READ_RESPONSE_LAST, "RC_READ_RESPONSE_LAST" },\
+	{ OP_RC_READ_RESPONSE_ONLY, "RC_READ_RESPONSE_ONLY" },\
+	{ OP_RC_ACKNOWLEDGE, "RC_ACKNOWLEDGE" },\
+	{ OP_RC_ATOMIC_ACKNOWLEDGE, "RC_ATOMIC_ACKNOWLEDGE" },\
+	{ OP_RC_COMPARE_SWAP, "RC_COMPARE_SWAP" },\
+	{ OP_RC_FETCH_ADD, "RC_FETCH_ADD" },\
+	{ OP_RC_SEND_LAST_INV, "RC_SEND_LAST_INV" },\
+	{ OP_RC_SEND_ONLY_INV, "RC_SEND_ONLY_INV" },\
+	{ OP_RC_FLUSH, "RC_FLUSH" },\
+	{ OP_RC_ATOMIC_WRITE, "RC_ATOMIC_WRITE" },\
+	{ OP_UC_SEND_FIRST, "UC_SEND_FIRST" },\
+	{ OP_UC_SEND_MIDDLE, "UC_SEND_MIDDLE" },\
+	{ OP_UC_SEND_LAST, "UC_SEND_LAST" },\
+	{ OP_UC_SEND_LAST_IMM, "UC_SEND_LAST_IMM" },\
+	{ OP_UC_SEND_ONLY, "UC_SEND_ONLY" },\
+	{ OP_UC_SEND_ONLY_IMM, "UC_SEND_ONLY_IMM" },\
+	{ OP_UC_WRITE_FIRST, "UC_WRITE_FIRST" },\
+	{ OP_UC_WRITE_MIDDLE, "UC_WRITE_MIDDLE" },\
+	{ OP_UC_WRITE_LAST, "UC_WRITE_LAST" },\
+	{ OP_UC_WRITE_LAST_IMM, "UC_WRITE_LAST_IMM" },\
+	{ OP_UC_WRITE_ONLY, "UC_WRITE_ONLY" },\
+	{ OP_UC_WRITE_ONLY_IMM, "UC_WRITE_ONLY_IMM" },\
+	{ OP_UD_SEND_ONLY, "UD_SEND_ONLY" },\
+	{ OP_UD_SEND_ONLY_IMM, "UD_SEND_ONLY_IMM" }
+
+#define RXE_TRACE_STATES							\
+	{ IB_QPS_RESET, "RESET" }, { IB_QPS_INIT, "INIT" }, { IB_QPS_RTR, "RTR" },	\
+	{ IB_QPS_RTS, "RTS" }, { IB_QPS_SQD, "SQD" }, { IB_QPS_SQE, "SQE" },	\
+	{ IB_QPS_ERR, "ERR" }
+
+/* Not every kernel's tools know an enum's value by its name */
+#define RXE_TRACE_CAUSES							\
+	{ 0, "timeout" }, { 1, "nak" }, { 2, "response" }, { 3, "rnr" }, { 4, "probe" }
+
+DECLARE_EVENT_CLASS(rxe_packet,
+	TP_PROTO(const struct rxe_dev *dev, const u8 *hdr, u32 payload),
+	TP_ARGS(dev, hdr, payload),
+	TP_STRUCT__entry(
+		__array(char, name, RXE_TRACE_NAME)
+		__field(u32, dqpn)
+		__field(u32, psn)
+		__field(u32, payload)
+		__field(u32, aeth)
+		__field(u32, length)
+		__field(u64, va)
+		__field(u8, opcode)
+		__field(u8, ackreq)
+		__field(u8, se)
+	),
+	TP_fast_assign(
+		struct rxe_trace_packet packet;
+
+		rxe_trace_decode(&packet, hdr, payload);
+		strscpy(__entry->name, dev_name(&dev->ib.dev), RXE_TRACE_NAME);
+		__entry->dqpn = packet.dqpn;
+		__entry->psn = packet.psn;
+		__entry->payload = packet.payload;
+		__entry->aeth = packet.aeth;
+		__entry->length = packet.length;
+		__entry->va = packet.va;
+		__entry->opcode = packet.opcode;
+		__entry->ackreq = packet.ackreq;
+		__entry->se = packet.se;
+	),
+	TP_printk("%s %s dqpn %#x psn %#x payload %u ackreq %u se %u aeth %#x va %#llx length %u",
+		  __entry->name, __print_symbolic(__entry->opcode, RXE_TRACE_OPCODES),
+		  __entry->dqpn, __entry->psn, __entry->payload, __entry->ackreq, __entry->se,
+		  __entry->aeth, __entry->va, __entry->length)
+);
+
+DEFINE_EVENT(rxe_packet, rxe_tx,
+	TP_PROTO(const struct rxe_dev *dev, const u8 *hdr, u32 payload),
+	TP_ARGS(dev, hdr, payload)
+);
+
+DEFINE_EVENT(rxe_packet, rxe_rx,
+	TP_PROTO(const struct rxe_dev *dev, const u8 *hdr, u32 payload),
+	TP_ARGS(dev, hdr, payload)
+);
+
+TRACE_EVENT(rxe_drop,
+	TP_PROTO(const char *why, u32 dqpn, u32 len),
+	TP_ARGS(why, dqpn, len),
+	TP_STRUCT__entry(
+		__array(char, why, RXE_TRACE_WHY)
+		__field(u32, dqpn)
+		__field(u32, len)
+	),
+	TP_fast_assign(
+		strscpy(__entry->why, why, RXE_TRACE_WHY);
+		__entry->dqpn = dqpn;
+		__entry->len = len;
+	),
+	TP_printk("%s dqpn %#x bytes %u", __entry->why, __entry->dqpn, __entry->len)
+);
+
+TRACE_EVENT(rxe_state,
+	TP_PROTO(const struct rxe_qp *qp, enum ib_qp_state next),
+	TP_ARGS(qp, next),
+	TP_STRUCT__entry(
+		__array(char, name, RXE_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u32, from)
+		__field(u32, next)
+	),
+	TP_fast_assign(
+		strscpy(__entry->name, dev_name(&qp->dev->ib.dev), RXE_TRACE_NAME);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->from = rxe_qp_state(qp);
+		__entry->next = next;
+	),
+	TP_printk("%s qpn %#x %s -> %s", __entry->name, __entry->qpn,
+		  __print_symbolic(__entry->from, RXE_TRACE_STATES),
+		  __print_symbolic(__entry->next, RXE_TRACE_STATES))
+);
+
+TRACE_EVENT(rxe_error,
+	TP_PROTO(const struct rxe_qp *qp, const char *why),
+	TP_ARGS(qp, why),
+	TP_STRUCT__entry(
+		__array(char, name, RXE_TRACE_NAME)
+		__field(u32, qpn)
+		__array(char, why, RXE_TRACE_WHY)
+	),
+	TP_fast_assign(
+		strscpy(__entry->name, dev_name(&qp->dev->ib.dev), RXE_TRACE_NAME);
+		__entry->qpn = qp->ib.qp_num;
+		strscpy(__entry->why, why, RXE_TRACE_WHY);
+	),
+	TP_printk("%s qpn %#x %s", __entry->name, __entry->qpn, __entry->why)
+);
+
+TRACE_EVENT(rxe_resend,
+	TP_PROTO(const struct rxe_qp *qp, enum rxe_counter cause, u32 psn),
+	TP_ARGS(qp, cause, psn),
+	TP_STRUCT__entry(
+		__array(char, name, RXE_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u32, cause)
+		__field(u32, psn)
+		__field(u32, next)
+	),
+	TP_fast_assign(
+		strscpy(__entry->name, dev_name(&qp->dev->ib.dev), RXE_TRACE_NAME);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->cause = cause - RXE_CNT_RESEND_TIMEOUT;
+		__entry->psn = psn;
+		__entry->next = qp->sq.psn;
+	),
+	TP_printk("%s qpn %#x because of %s, from psn %#x, sent up to %#x", __entry->name,
+		  __entry->qpn, __print_symbolic(__entry->cause, RXE_TRACE_CAUSES),
+		  __entry->psn, __entry->next)
+);
+
+TRACE_EVENT(rxe_completion,
+	TP_PROTO(const struct rxe_qp *qp, const struct rxe_wc *wc),
+	TP_ARGS(qp, wc),
+	TP_STRUCT__entry(
+		__array(char, name, RXE_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u64, wr_id)
+		__field(u32, bytes)
+		__field(u8, status)
+		__field(u8, opcode)
+	),
+	TP_fast_assign(
+		strscpy(__entry->name, dev_name(&qp->dev->ib.dev), RXE_TRACE_NAME);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->wr_id = wc->wr_id;
+		__entry->bytes = wc->byte_len;
+		__entry->status = wc->status;
+		__entry->opcode = wc->opcode;
+	),
+	TP_printk("%s qpn %#x wr_id %#llx opcode %u status %u bytes %u", __entry->name,
+		  __entry->qpn, __entry->wr_id, __entry->opcode, __entry->status,
+		  __entry->bytes)
+);
+
+TRACE_EVENT(rxe_ring,
+	TP_PROTO(const struct rxe_qp *qp, const char *why, u32 value),
+	TP_ARGS(qp, why, value),
+	TP_STRUCT__entry(
+		__array(char, name, RXE_TRACE_NAME)
+		__field(u32, qpn)
+		__array(char, why, RXE_TRACE_WHY)
+		__field(u32, value)
+	),
+	TP_fast_assign(
+		strscpy(__entry->name, dev_name(&qp->dev->ib.dev), RXE_TRACE_NAME);
+		__entry->qpn = qp->ib.qp_num;
+		strscpy(__entry->why, why, RXE_TRACE_WHY);
+		__entry->value = value;
+	),
+	TP_printk("%s qpn %#x %s: %u", __entry->name, __entry->qpn, __entry->why,
+		  __entry->value)
+);
+
+#endif /* RXE_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
