@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# shellcheck disable=SC2153 # SERVER and CLIENT are of lib.sh
+# visible.sh - what people see of the devices: debugfs, rxestat, "rdma resource", counters
+# and tracepoints, compared with what was set up.
+
+RXESTAT=$VM/../../scripts/rxestat
+DEBUG=/sys/kernel/debug/rxe
+
+rxestat() { timeout "$PATIENCE" "$RXESTAT" "$@"; }
+
+# field DEVICE FILE ROW-NAME: value of a line of "NAME VALUE"
+field() { awk -v n="$3" '$1 == n { print $2 }' "$DEBUG/$1/$2"; }
+
+# cell DEVICE FILE COLUMN WANTED COLUMN2: of rows whose COLUMN is WANTED, the COLUMN2
+cell() {
+	awk -v c="$3" -v w="$4" -v o="$5" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$(at[c]) == w { print $(at[o]) }' "$DEBUG/$1/$2"
+}
+
+files() {
+	local dev file
+
+	[ -d $DEBUG ] || bad "no $DEBUG" || return
+	for dev in rxe0 rxe1; do
+		for file in device stats qp cq mr srq mcast; do
+			[ "$(stat -c %a $DEBUG/$dev/$file)" = 400 ] ||
+				bad "$dev/$file has mode $(stat -c %a $DEBUG/$dev/$file)" || return
+			cat $DEBUG/$dev/$file >"$CASE_LOG.$dev.$file" || bad "cannot read $dev/$file" || return
+		done
+	done
+	[ "$(field rxe0 device netdev)" = veth0 ] && [ "$(field rxe0 device netdev_mtu)" = "$VETH_MTU" ] &&
+		[ "$(field rxe0 device netns)" = "$(stat -L -c %i /run/netns/ns1)" ] ||
+		bad "rxe0/device: $(cat $DEBUG/rxe0/device)" || return
+	# every counter of sysfs is there, and no other
+	diff <(find /sys/class/infiniband/rxe0/ports/1/hw_counters/ -type f ! -name lifespan -printf '%f\n' | sort) \
+		<(awk '{ print $1 }' $DEBUG/rxe0/stats | sort) || bad "stats and hw_counters differ"
+}
+
+no_traffic() {
+	rxestat -n || bad "rxestat: status $?" || return
+	rxestat --health || bad "not healthy from the start: $(rxestat --health | tr '\n' ' ')" || return
+	rxestat -s >/dev/null && rxestat -p >/dev/null && rxestat -l >/dev/null || bad "rxestat -s, -p, -l: status $?"
+}
+
+wrong_usage() {
+	rxestat --nothing
+	[ $? -eq 2 ] || bad "an unknown option is not refused" || return
+	rxestat rxe9
+	[ $? -eq 3 ] || bad "a device that is not there is not refused" || return
+	RXESTAT_ROOT=/nowhere rxestat
+	[ $? -eq 3 ] || bad "without debugfs there is no complaint"
+}
+
+# What a known transfer adds: pingpong sends and receives on both sides.
+known_transfer() {
+	local dev name before=() i=0
+
+	for dev in rxe0 rxe1; do
+		for name in req_send resp_send req_bytes resp_bytes req_failed; do
+			before+=("$(counter $dev $name)")
+		done
+	done
+	pingpong -n 50 -s 1000 || return
+	for dev in rxe0 rxe1; do
+		for name in req_send:50 resp_send:50 req_bytes:50000 resp_bytes:50000 req_failed:0; do
+			[ $(($(counter $dev ${name%:*}) - before[i])) -eq ${name#*:} ] ||
+				bad "$dev: ${name%:*} grew by $(($(counter $dev ${name%:*}) - before[i])), not ${name#*:}" || return
+			i=$((i + 1))
+		done
+	done
+	[ "$(counter rxe0 ack_sent)" -gt 0 ] || bad "no ACK was counted" || return
+	[ $(($(counter rxe0 runs_softirq) + $(counter rxe0 runs_process) + $(counter rxe0 runs_work))) -gt 50 ] ||
+		bad "no run of a task was counted"
+}
+
+# the QP of the traffic on a device
+traffic_qp() { cell "$1" qp comm ib_write_bw qpn; }
+
+# The server only receives, and stays in RTR.
+connected() { [ "$(cell rxe0 qp comm ib_write_bw state) $(cell rxe1 qp comm ib_write_bw state)" = "RTR RTS" ]; }
+traffic_connected() { eventually connected || bad "no connection: $(rxestat -n)"; }
+
+# One line on each side, that say who talks to whom.
+who_talks() {
+	local server client line
+
+	traffic_start && traffic_connected || return
+	server=$(traffic_qp rxe0) client=$(traffic_qp rxe1)
+	rxestat -n
+	line=$(rxestat -n rxe0 | awk '$1 == "RC"')
+	# shellcheck disable=SC2086 # words
+	set -- $line
+	[ "$2 $3 $4" = "RTR rxe0 veth0" ] || bad "not RTR on rxe0, veth0: '$line'" || return
+	[ "$5 $6" = "10.1.0.1:$server 10.1.0.2:$client" ] || bad "not from $server to $client: '$line'" || return
+	[ "$7" = "$SERVER/ib_write_bw" ] || bad "not of process $SERVER: '$line'" || return
+	line=$(rxestat -n rxe1 | awk '$1 == "RC"')
+	# shellcheck disable=SC2086 # words
+	set -- $line
+	[ "$5 $6 $7" = "10.1.0.2:$client 10.1.0.1:$server $CLIENT/ib_write_bw" ] || bad "other side: '$line'" || return
+	rxestat -p | grep -q "^$CLIENT/ib_write_bw *rxe1 *1 " || bad "no line of the process: $(rxestat -p)" || return
+	rxestat --netns -n rxe0 | grep -q ' ns1 ' || bad "no namespace: $(rxestat --netns -n rxe0)" || return
+	rxestat -i 1 -c 1 -n >"$CASE_LOG.rates" || bad "rxestat -i: status $?" || return
+	cat "$CASE_LOG.rates"
+	awk 'NR == 2 && $1 == "RC" && $7 > 0 { ok = 1 } END { exit !ok }' "$CASE_LOG.rates" ||
+		bad "the busiest is not the first: $(sed -n 2p "$CASE_LOG.rates")" || return
+	rdma_shows "$server" "$client"
+}
+
+# rdma_shows SERVER-QPN CLIENT-QPN
+rdma_shows() {
+	local lines
+
+	rdma -dd resource show qp | tee "$CASE_LOG.rdma"
+	lines=$(rdma resource show qp link rxe0/1 | grep "lqpn $1 ")
+	grep -q "type RC" <<<"$lines" && grep -q "state RTR" <<<"$lines" && grep -q "rqpn $2 " <<<"$lines" &&
+		grep -q "pid $SERVER " <<<"$lines" || bad "rdma resource show qp: '$lines'" || return
+	# details of the driver
+	for lines in "peer 10.1.0.2" "local 10.1.0.1" "pmtu 4096" "retransmitted_packets"; do
+		rdma -dd resource show qp link rxe0/1 | grep -q -- "$lines" || bad "no '$lines' with -dd" || return
+	done
+	[ "$(rdma resource show qp link rxe0/1 lqpn "$1" | grep -c .)" = 1 ] ||
+		bad "lqpn $1: '$(rdma resource show qp link rxe0/1 lqpn "$1" 2>&1)'" || return
+	[ "$(rdma resource show qp pid "$CLIENT" | grep -c "lqpn $2 ")" = 1 ] ||
+		bad "pid $CLIENT: '$(rdma resource show qp pid "$CLIENT" 2>&1)'" || return
+	for lines in "cq link" "mr dev" "pd dev"; do
+		# shellcheck disable=SC2086 # words
+		rdma resource show $lines rxe0 pid "$SERVER" | grep -q "comm ib_write_bw" ||
+			bad "rdma resource show $lines: '$(rdma resource show $lines rxe0)'" || return
+	done
+	rdma -dd resource show mr dev rxe0 pid "$SERVER" | grep -q "type user" || bad "no details of a region"
+}
+
+# valid JSON, with the numbers of debugfs
+json() {
+	traffic_start && traffic_connected || return
+	rxestat -j >"$CASE_LOG.json" || bad "rxestat -j: status $?" || return
+	command -v python3 >/dev/null || { skip "no python3 here to read JSON"; return; }
+	python3 - "$CASE_LOG.json" "$SERVER" "$(traffic_qp rxe0)" <<-END || bad "not what is expected: $(head -c 300 "$CASE_LOG.json")"
+		import json, sys
+		devices = {d["device"]: d for d in json.load(open(sys.argv[1]))["devices"]}
+		qp, = [q for q in devices["rxe0"]["qp"] if q["comm"] == "ib_write_bw"]
+		assert qp["pid"] == int(sys.argv[2]) and qp["qpn"] == int(sys.argv[3]), qp
+		assert qp["local"] == "10.1.0.1" and qp["state"] == "RTR", qp
+		mr = [m for m in devices["rxe0"]["mr"] if m["pid"] == int(sys.argv[2])]
+		assert mr and max(m["length"] for m in mr) >= 65536, mr
+		assert devices["rxe1"]["counters"]["sent_pkts"] > 0
+	END
+}
+
+# A network that loses packets shows, and says how it was noticed.
+lossy() {
+	local said
+
+	n2 tc qdisc add dev veth1 root netem loss 10% || { skip "no netem here"; return; }
+	perftest ib_write_bw -s 65536 -n 200
+	n2 tc qdisc del dev veth1 root
+	said=$(rxestat --health)
+	[ $? -eq 1 ] || bad "health says: $said" || return
+	printf '%s\n' "$said"
+	rxestat -s
+	grep -qE 'rxe1 on veth1' <<<"$said" && grep -qE '[0-9]+ of [0-9]+ packets \(.* %\) were sent again: .*(missed|in time)' <<<"$said" ||
+		bad "health does not say that packets were sent again: $said" || return
+	[ $(($(counter rxe1 resend_nak) + $(counter rxe1 resend_timeout))) -gt 0 ] || bad "no cause was counted"
+}
+
+# A connection that fails says why, as long as it is there: its process is kept from
+# seeing it.
+failed_one() { rxestat -n rxe1 | grep -q 'ERR .*/ib_write_bw .*transport retry counter exceeded$'; }
+failure() {
+	local said status
+
+	traffic_start && traffic_connected || return
+	n1 ip link set veth0 down
+	kill -STOP "$CLIENT"
+	eventually failed_one
+	said=$(rxestat -n rxe1)
+	printf '%s\n' "$said"
+	n1 ip link set veth0 up
+	failed_one || bad "no line with the error: $said" || return
+	said=$(rxestat --health rxe1)
+	status=$?
+	printf '%s\n' "$said"
+	[ $status -eq 1 ] && grep -q "$CLIENT/ib_write_bw: failed, transport retry" <<<"$said" ||
+		bad "health does not say so: $said" || return
+	rdma -dd resource show qp link rxe1/1 pid "$CLIENT" | grep -q 'last_error transport retry' ||
+		bad "rdma does not say so: $(rdma -dd resource show qp link rxe1/1 pid "$CLIENT")"
+}
+
+# Somebody keeps a file open, and the device goes.
+kept_open() {
+	exec 5<$DEBUG/rxe1/qp 6<$DEBUG/rxe1/stats
+	head -n 1 <&5 >/dev/null
+	link_delete rxe1 || return
+	[ ! -e $DEBUG/rxe1 ] || bad "$DEBUG/rxe1 is still there" || return
+	! cat <&6 || bad "a device that is gone can be read"
+	exec 5<&- 6<&-
+	link_add ns2 rxe1 veth1 && eventually gid_index rxe1 v4 >/dev/null &&
+		eventually port_is rxe1 ACTIVE || bad "rxe1 does not come back" || return
+	[ -e $DEBUG/rxe1/qp ] || bad "$DEBUG/rxe1 does not come back"
+}
+
+traced() {
+	local dir=/sys/kernel/tracing
+
+	[ -d $dir/events ] || dir=/sys/kernel/debug/tracing
+	[ -d $dir/events ] || { skip "this kernel has no tracing"; return; }
+	[ -d $dir/events/rxe ] || bad "no events/rxe" || return
+	: >$dir/trace
+	echo 1 >$dir/events/rxe/enable && echo 1 >$dir/tracing_on
+	pingpong -n 5 -s 1000
+	echo 0 >$dir/events/rxe/enable
+	cp $dir/trace "$CASE_LOG.trace"
+	grep -c . "$CASE_LOG.trace"
+	grep -m 1 'rxe_tx: rxe0 RC_SEND_ONLY dqpn 0x[0-9a-f]* psn 0x[0-9a-f]* payload 1000 ' "$CASE_LOG.trace" &&
+		grep -m 1 'rxe_rx: rxe1 RC_ACKNOWLEDGE .* aeth 0x1f' "$CASE_LOG.trace" &&
+		grep -m 1 'rxe_state: rxe0 qpn 0x[0-9a-f]* RTR -> RTS' "$CASE_LOG.trace" &&
+		grep -m 1 'rxe_completion: rxe1 .* status 0 bytes 1000' "$CASE_LOG.trace" ||
+		bad "the trace lacks something: $(grep -c rxe_ "$CASE_LOG.trace") events"
+}
+
+# What goes over the wire is what tshark knows.
+captured() {
+	command -v tcpdump >/dev/null && command -v tshark >/dev/null || { skip "no tcpdump and tshark here"; return; }
+	veth_bursts single || return
+	n1 tcpdump -Z root -U -i any -w "$CASE_LOG.pcap" udp port 4791 2>"$CASE_LOG.tcpdump" &
+	local pid=$!
+	eventually grep -q 'listening on' "$CASE_LOG.tcpdump" || bad "tcpdump does not listen" || return
+	pingpong -n 10 -s 3000
+	sleep 1
+	kill $pid
+	wait $pid
+	veth_bursts whole
+	tshark -n -r "$CASE_LOG.pcap" >"$CASE_LOG.tshark" 2>/dev/null || bad "tshark: status $?" || return
+	[ "$(grep -c 'RRoCE.*RC' "$CASE_LOG.tshark")" -ge 20 ] || bad "$(head -n 2 "$CASE_LOG.tshark")" || return
+	! grep -i malformed "$CASE_LOG.tshark" || bad "tshark finds malformed packets"
+}
+
+# What is never destroyed is named when the device goes.
+leak() {
+	local module said
+
+	module=$(dirname "${KMOD:-/}")/rxe_leak.ko
+	[ -e "$module" ] || { skip "no rxe_leak.ko for this kernel"; return; }
+	insmod "$module" device=rxe1 || bad "insmod: status $?" || return
+	mark leak-begins
+	link_delete rxe1 || return
+	said=$(dmesg | tac | sed '/rxe-test: leak-begins/q' | tac)
+	printf '%s\n' "$said"
+	rmmod rxe_leak
+	grep -q 'rxe1: leaked 1 objects' <<<"$said" && grep -q 'rxe1:   protection domain [0-9]*, made by the kernel' <<<"$said" ||
+		bad "the kernel log does not say so"
+}
+
+check setup setup || return
+check files files
+check no-traffic no_traffic
+check wrong-usage wrong_usage
+check known-transfer known_transfer
+check who-talks who_talks
+check json json
+check traced traced
+check captured captured
+check lossy lossy
+check failure failure
+check kept-open kept_open
+check leak leak
+check no-leaks no_leaks
+check clean cleanup_all
