@@ -287,11 +287,13 @@ static int register_device(struct ib_device *device)
 		port_leaves(rec);
 		return err;
 	}
+	/* nobody can remove it yet; the driver's never fails */
+	WARN_ON(rxe_compat_ib_ops()->enable_driver(device));
 	spin_lock(&devices_lock);
 	refcount_set(&rec->users, 1);
 	list_add_tail(&rec->list, &device_list);
 	spin_unlock(&devices_lock);
-	return rxe_compat_ib_ops()->enable_driver(device);
+	return 0;
 }
 
 /**
