@@ -61,6 +61,7 @@
 #include <net/ipv6.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_user_verbs.h>
@@ -782,6 +783,7 @@ PROBE(udp_tunnel_sock_release_sk)
 
 /* Linux 4.8: "dma-mapping: use unsigned long for dma_attrs" */
 #line 1 "probe:dma_attrs_long"
+#ifndef DECLARE_RDMA_OBJ_SIZE
 PROBE(dma_attrs_long)
 {
 	struct dma_map_ops ops;
@@ -789,6 +791,7 @@ PROBE(dma_attrs_long)
 	SAME(ops.alloc, void *(*)(struct device *, size_t, dma_addr_t *, gfp_t,
 				  unsigned long));
 }
+#endif
 
 /* Linux 4.6: "net: ethtool: add new ETHTOOL_xLINKSETTINGS API" */
 #line 1 "probe:ethtool_link_ksettings"
