@@ -34,9 +34,14 @@ static int leak_add(struct ib_device *ib)
 	return err;
 }
 
+static void leak_remove(struct ib_device *ib, void *data)
+{
+}
+
 static struct ib_client leak_client = {
 	.name = "rxe_leak",
 	.add = leak_add,
+	.remove = leak_remove,
 };
 
 static int __init leak_init(void)

@@ -257,11 +257,12 @@ check files files
 check no-traffic no_traffic
 check wrong-usage wrong_usage
 check known-transfer known_transfer
+# before anything sends so much that a few lost packets do not matter
+check lossy lossy
 check who-talks who_talks
 check json json
 check traced traced
 check captured captured
-check lossy lossy
 check failure failure
 check kept-open kept_open
 check leak leak
