@@ -215,7 +215,7 @@ static int fill_pd(struct sk_buff *skb, struct netlink_callback *cb,
 	const struct ib_pd *pd = res->object;
 
 	if (is_admin(cb) && !pd->uobject &&
-	    nla_put_u32(skb, ATTR_RES_LKEY, pd->local_dma_lkey))
+	    nla_put_u32(skb, ATTR_RES_LOCAL_DMA_LKEY, pd->local_dma_lkey))
 		return -EMSGSIZE;
 	if (rxe_compat_nl_put_u64(skb, ATTR_RES_USECNT, atomic_read(&pd->usecnt)) ||
 	    (pd->uobject && nla_put_u32(skb, ATTR_RES_CTXN, number_of(pd->uobject->context))))
