@@ -236,6 +236,32 @@ captured() {
 	! grep -i malformed "$CASE_LOG.tshark" || bad "tshark finds malformed packets"
 }
 
+# A port that rdma_cm and TCP both listen on; seen from within the namespace.
+listeners() {
+	local said status
+
+	n1 rping -s -a 10.1.0.1 -p 7174 >"$CASE_LOG.rping" 2>&1 &
+	TRAFFIC=$!
+	if ! timeout 20 sh -c 'until ip netns exec ns1 rdma resource show cm_id | grep -q "state LISTEN"; do sleep 0.2; done'; then
+		skip "the rdma tool knows no listeners of rdma_cm here"
+		return
+	fi
+	said=$(n1 "$RXESTAT" -l) || bad "rxestat -l: status $?" || return
+	printf '%s\n' "$said"
+	grep -qE "^rdma_cm/tcp +rxe0|^rdma_cm/tcp .*:7174 +$TRAFFIC/rping" <<<"$said" || bad "no listener: $said" || return
+	grep -qE '^udp +- +\*:4791 .*RoCE v2' <<<"$said" || bad "no RoCE port: $said" || return
+	n1 python3 -c 'import socket, time
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("10.1.0.1", 7174)); s.listen(1); time.sleep(600)' &
+	TRAFFIC="$TRAFFIC $!"
+	eventually sh -c "ip netns exec ns1 '$RXESTAT' -l | grep -q 'a TCP listener has port 7174, too'" ||
+		bad "the clash is not named: $(n1 "$RXESTAT" -l)" || return
+	said=$(n1 "$RXESTAT" --health)
+	status=$?
+	[ $status -eq 1 ] && grep -q 'port 7174: rdma_cm .* and a TCP socket both listen' <<<"$said" ||
+		bad "health does not name it: $said"
+}
+
 # What is never destroyed is named when the device goes.
 leak() {
 	local module said
@@ -264,6 +290,7 @@ check json json
 check traced traced
 check captured captured
 check failure failure
+check listeners listeners
 check kept-open kept_open
 check leak leak
 check no-leaks no_leaks
