@@ -55,8 +55,9 @@ int rxe_compat_rdma_nl_put_driver_u32_hex(struct sk_buff *msg, const char *name,
  */
 int rxe_compat_rdma_nl_put_driver_u64(struct sk_buff *msg, const char *name, u64 value)
 {
-	return put_name(msg, name) || nla_put(msg, RDMA_NLDEV_ATTR_DRIVER_U64, sizeof(value), &value) ?
-	       -EMSGSIZE : 0;
+	if (put_name(msg, name))
+		return -EMSGSIZE;
+	return nla_put(msg, RDMA_NLDEV_ATTR_DRIVER_U64, sizeof(value), &value) ? -EMSGSIZE : 0;
 }
 
 #endif /* !RXE_HAVE_RDMA_NL_PUT_DRIVER_U32 */
