@@ -31,31 +31,49 @@ def flushed(test):
     equal(test.device.events(), [], "events afterwards")
 
 
-def fatal(name, syndrome, events, *packets, receive=None, **options):
+class Row:
     """A row whose answer ends the connection.
 
     Of the packets the last is at fault. With receive, the status that the receive
     completes with, one is posted, and it takes the blow instead of an event.
     """
-    def run():
-        with Stranger(**options) as test:
+
+    def __init__(self, text, syndrome, events, packets, receive, options):
+        self.text, self.syndrome, self.events = text, syndrome, events
+        self.packets, self.receive, self.options = packets, receive, options
+
+    def ask(self, test):
+        """Post what is to be received, and send the packets."""
+        if self.receive is not None:
+            test.receive(MTU + 8, wr_id=40)
+            test.receive(64, wr_id=41)
+        for index, packet in enumerate(self.packets):
+            if index:
+                test.step(messages=0)
+            packet(test)
+
+    def run(self):
+        """Everything is as it must be."""
+        with Stranger(**self.options) as test:
             test.device.events()
-            if receive is not None:
-                test.receive(MTU + 8, wr_id=40)
-                test.receive(64, wr_id=41)
-            for index, packet in enumerate(packets):
-                if index:
-                    test.step(messages=0)
-                packet(test)
-            test.refused(syndrome)
-            if receive is not None:
-                for wr_id, status in ((40, receive), (41, verbs.FLUSH_ERR)):
+            self.ask(test)
+            test.refused(self.syndrome)
+            if self.receive is not None:
+                for wr_id, status in ((40, self.receive), (41, verbs.FLUSH_ERR)):
                     found = test.queue.received()
                     equal((found.wr_id, found.status), (wr_id, status), "receive")
-            equal(test.device.events(), events, "events")
+            equal(test.device.events(), self.events, "events")
             flushed(test)
-    run.__doc__ = f"NAK {syndrome:#x}, then the error state."
-    case(name)(run)
+
+
+# What report.py asks another driver
+ROWS = []
+
+
+def fatal(name, text, syndrome, events, *packets, receive=None, **options):
+    """A case of a row."""
+    ROWS.append(Row(text, syndrome, events, packets, receive, options))
+    case(name)(ROWS[-1].run)
 
 
 def send(opcode, extended=b"", payload=b""):
@@ -69,23 +87,33 @@ def reth(opcode, length, payload=b"", offset=0, key=0):
         opcode, test.reth(length, offset, test.memory.rkey ^ key), payload)
 
 
-fatal("opcode-sequence", roce.NAK_INVALID, REQUEST, send(roce.WRITE_MIDDLE, b"", FULL))
-fatal("opcode-sequence-receive", roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
+fatal("opcode-sequence", "WRITE Middle without a WRITE First",
+      roce.NAK_INVALID, REQUEST, send(roce.WRITE_MIDDLE, b"", FULL))
+fatal("opcode-sequence-receive", "WRITE Middle behind SEND First",
+      roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
       send(roce.WRITE_MIDDLE, b"", FULL), receive=verbs.REM_INV_REQ_ERR)
-fatal("opcode-unsupported", roce.NAK_INVALID, REQUEST, send(0x15))
-fatal("opcode-unsupported-receive", roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
-      send(0x15), receive=verbs.REM_INV_REQ_ERR)
-fatal("length", roce.NAK_INVALID, REQUEST, reth(roce.WRITE_FIRST, 4 * MTU, FULL[:-4]))
-fatal("length-receive", roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
-      send(roce.SEND_LAST), receive=verbs.REM_INV_REQ_ERR)
-fatal("access-key", roce.NAK_ACCESS, ACCESS, reth(roce.READ_REQUEST, 64, key=0x100))
-fatal("access-range", roce.NAK_ACCESS, ACCESS, reth(roce.WRITE_ONLY, 8, DATA[:8], SIZE - 4))
-fatal("receive-too-short", roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
+fatal("opcode-unsupported", "a reserved opcode", roce.NAK_INVALID, REQUEST, send(0x15))
+fatal("opcode-unsupported-receive", "a reserved opcode behind SEND First",
+      roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL), send(0x15),
+      receive=verbs.REM_INV_REQ_ERR)
+fatal("length", "WRITE First shorter than the path MTU",
+      roce.NAK_INVALID, REQUEST, reth(roce.WRITE_FIRST, 4 * MTU, FULL[:-4]))
+fatal("length-receive", "SEND Last without payload",
+      roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL), send(roce.SEND_LAST),
+      receive=verbs.REM_INV_REQ_ERR)
+fatal("access-key", "READ with an unknown key",
+      roce.NAK_ACCESS, ACCESS, reth(roce.READ_REQUEST, 64, key=0x100))
+fatal("access-range", "WRITE across the end of the region",
+      roce.NAK_ACCESS, ACCESS, reth(roce.WRITE_ONLY, 8, DATA[:8], SIZE - 4))
+fatal("receive-too-short", "SEND longer than the receive buffer",
+      roce.NAK_INVALID, [], send(roce.SEND_FIRST, b"", FULL),
       send(roce.SEND_LAST, b"", DATA[:9]), receive=verbs.LOC_LEN_ERR)
-fatal("atomic-not-aligned", roce.NAK_INVALID, REQUEST,
-      lambda test: test.send(roce.FETCH_ADD, test.atmeth(1, 0, 4)))
-fatal("too-many-reads", roce.NAK_INVALID, REQUEST, reth(roce.READ_REQUEST, 64), reads=0)
-fatal("invalidate", roce.NAK_ACCESS, [], send(roce.SEND_ONLY_INV, b"\xca\xfe\x01\x02", b"abcd"),
+fatal("atomic-not-aligned", "atomic on an address that 8 does not divide",
+      roce.NAK_INVALID, REQUEST, lambda test: test.send(roce.FETCH_ADD, test.atmeth(1, 0, 4)))
+fatal("too-many-reads", "READ where max_dest_rd_atomic is 0",
+      roce.NAK_INVALID, REQUEST, reth(roce.READ_REQUEST, 64), reads=0)
+fatal("invalidate", "SEND with invalidate of an unknown key",
+      roce.NAK_ACCESS, [], send(roce.SEND_ONLY_INV, b"\xca\xfe\x01\x02", b"abcd"),
       receive=verbs.REM_INV_REQ_ERR)
 
 
