@@ -73,7 +73,7 @@ def main():
             reference = dict(wanted, later=["flushed", "flushed"])
             cell = text(other, reference)
             if not all(other.get("psn", [])):
-                cell += "; with another PSN"
+                cell = "; ".join(filter(None, (cell, "with another PSN")))
         table += f"| {line['row']} | {text(wanted)} | {cell} |\n"
     with open(output, "w", encoding="utf-8") as file:
         file.write(HEAD.format(kernel=kernel) + table)

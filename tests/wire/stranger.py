@@ -26,7 +26,7 @@ REMOTE = 0x123456789000
 RKEY = 0xcafe01
 DATA = bytes(range(1, 252)) * 40
 # How long an answer may take, and how long silence lasts where nothing ends it
-ANSWER = 10.0
+ANSWER = verbs.PATIENCE / 2
 SILENCE = 0.2
 
 

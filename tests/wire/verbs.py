@@ -29,7 +29,7 @@ MTUS = {256: e.IBV_MTU_256, 512: e.IBV_MTU_512, 1024: e.IBV_MTU_1024,
         2048: e.IBV_MTU_2048, 4096: e.IBV_MTU_4096}
 
 # Emulated CPUs on a busy machine: what must come gets this long
-PATIENCE = 20.0
+PATIENCE = float(os.environ.get("WIRE_PATIENCE", "20"))
 
 # Completion statuses
 SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, FLUSH_ERR = 0, 1, 4, 5

@@ -18,6 +18,9 @@ MODULE_PARM_DESC(device, "names of the devices");
 static int gid_index[2];
 module_param_array(gid_index, int, NULL, 0444);
 MODULE_PARM_DESC(gid_index, "GID index of each");
+static char *only;
+module_param(only, charp, 0444);
+MODULE_PARM_DESC(only, "run this case alone");
 
 /* --- waiting ---------------------------------------------------------------------------- */
 
@@ -200,6 +203,7 @@ static const struct {
 	{ "post-from-handler-in-softirq", case_ping_pong, true },
 	{ "drain", case_drain },
 	{ "drain-in-softirq", case_drain, true },
+	{ "cq-destroyed", case_cq_destroyed },
 	{ "rdma-rw", case_rw, false, 4 },
 };
 
@@ -259,8 +263,11 @@ static int __init consumer_init(void)
 		ret = ends[i].dev ? rdma_query_gid(ends[i].dev, 1, gid_index[i], &ends[i].gid) :
 				    -ENODEV;
 	}
-	for (i = 0; i < ARRAY_SIZE(cases) && !ret; i++)
+	for (i = 0; i < ARRAY_SIZE(cases) && !ret; i++) {
+		if (only && strcmp(only, cases[i].name))
+			continue;
 		pr_info("rxe_consumer: %s %s\n", result(run_case(ends, i)), cases[i].name);
+	}
 	ib_unregister_client(&client);
 	return ret;
 }

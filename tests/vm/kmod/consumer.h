@@ -128,6 +128,7 @@ int case_remote_access(struct end ends[2]);
 
 int case_ping_pong(struct end ends[2]);
 int case_drain(struct end ends[2]);
+int case_cq_destroyed(struct end ends[2]);
 int case_rw(struct end ends[2]);
 
 #endif /* RXE_CONSUMER_H */

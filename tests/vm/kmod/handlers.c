@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Cases of rxe_consumer about completion handlers: they post, and none is called when
- * ib_drain_qp() has returned; and rdma_rw, which storage targets are made of.
+ * ib_drain_qp() or ib_destroy_cq() has returned; and rdma_rw, which storage targets are
+ * made of.
  */
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -176,6 +178,95 @@ int case_drain(struct end ends[2])
 		ret = -EIO;
 	}
 	kfree(sends);
+	return ret;
+}
+
+/* --- destroying a CQ ------------------------------------------------------------------------ */
+
+#define CQ_LIVES	40
+#define CQ_SENDS	16
+
+/*
+ * What the handler of a CQ sees
+ * @calls: all of them
+ * @late: those after ib_destroy_cq() has returned
+ * @gone: it has
+ */
+struct watcher {
+	atomic_t	calls;
+	atomic_t	late;
+	bool		gone;
+};
+
+static void watcher_called(struct ib_cq *cq, void *context)
+{
+	struct watcher *watcher = context;
+
+	if (smp_load_acquire(&watcher->gone)) {
+		atomic_inc(&watcher->late);
+		return;
+	}
+	atomic_inc(&watcher->calls);
+	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+}
+
+/* A queue pair of one device that fails with requests under way, and its CQ */
+static int watched_life(struct end *end, struct watcher *watcher)
+{
+	struct ib_send_wr send = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
+	struct ib_cq_init_attr attr = { .cqe = 4 * CQ_SENDS };
+	struct ib_qp_init_attr init = {
+		.cap = { .max_send_wr = CQ_SENDS, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IB_QPT_RC, .port_num = 1,
+	};
+	struct ib_qp_attr state = { .qp_state = IB_QPS_INIT, .port_num = 1 };
+	int i, ret = 0;
+
+	init.send_cq = ib_create_cq(end->dev, watcher_called, NULL, watcher, &attr);
+	EXPECT(!IS_ERR(init.send_cq));
+	init.recv_cq = init.send_cq;
+	end->qp = ib_create_qp(end->pd, &init);
+	EXPECT(!IS_ERR(end->qp));
+	ib_req_notify_cq(init.send_cq, IB_CQ_NEXT_COMP);
+	ret = ib_modify_qp(end->qp, &state, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			   IB_QP_ACCESS_FLAGS);
+	state.qp_state = IB_QPS_ERR;
+	ret = ret ? : ib_modify_qp(end->qp, &state, IB_QP_STATE);
+	for (i = 0; i < CQ_SENDS && !ret; i++)
+		ret = ib_post_send(end->qp, &send, NULL);
+	ib_destroy_qp(end->qp);
+	end->qp = NULL;
+	ib_destroy_cq(init.send_cq);
+	smp_store_release(&watcher->gone, true);
+	return ret;
+}
+
+/* Completions arrive until the last moment: no handler is called after it. */
+int case_cq_destroyed(struct end ends[2])
+{
+	struct watcher *watchers = kcalloc(CQ_LIVES, sizeof(*watchers), GFP_KERNEL);
+	int i, calls = 0, late = 0, ret = 0;
+
+	if (!watchers)
+		return -ENOMEM;
+	ib_drain_qp(ends[0].qp);
+	ib_destroy_qp(ends[0].qp);
+	ends[0].qp = NULL;
+	for (i = 0; i < CQ_LIVES && !ret; i++)
+		ret = watched_life(&ends[0], &watchers[i]);
+	/* who is late has come by now */
+	msleep(200);
+	for (i = 0; i < CQ_LIVES; i++) {
+		calls += atomic_read(&watchers[i].calls);
+		late += atomic_read(&watchers[i].late);
+	}
+	kfree(watchers);
+	if (ret || late || !calls) {
+		complain("%d calls of handlers, %d after their CQ was destroyed; %d", calls, late,
+			 ret);
+		ret = -EIO;
+	}
 	return ret;
 }
 
