@@ -9,6 +9,10 @@ follows, and its answer must be the only one.
 
 import struct
 
+import pyverbs.enums as e
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.qp import QPAttr
+
 import roce
 import verbs
 import wire
@@ -476,6 +480,63 @@ def duplicate_atomic_forgotten():
         test.send(roce.FETCH_ADD, test.atmeth(1), psn=FIRST)
         test.good_write()
         equal(test.memory.get(8), struct.pack("=Q", 3), "the counter")
+
+
+def count_and_ask_again(test, start, kept):
+    """Some FETCH ADDs more than are kept; the newest are answered again, and of the one
+    before them nothing is known."""
+    first = test.psn
+    test.memory.put(struct.pack("=Q", start))
+    for index in range(kept + 1):
+        test.msn += 1
+        test.send(roce.FETCH_ADD, test.atmeth(1))
+        test.answer(roce.ATOMIC_ACK, test.psn, roce.aeth(roce.ACK_UNLIMITED, test.msn)
+                    + struct.pack(">Q", start + index))
+        test.step(messages=0)
+    for index in range(1, kept + 1):
+        test.send(roce.FETCH_ADD, test.atmeth(1), psn=psn_add(first, index))
+        test.answer(roce.ATOMIC_ACK, psn_add(first, index), roce.aeth(
+            roce.ACK_UNLIMITED, test.msn) + struct.pack(">Q", start + index))
+    test.send(roce.FETCH_ADD, test.atmeth(1), psn=first)
+    test.good_write()
+    equal(test.memory.get(8), struct.pack("=Q", start + kept + 1), "the counter")
+
+
+@case("five-results-kept")
+def five_results():
+    """max_dest_rd_atomic 5 is five."""
+    with Stranger(reads=5) as test:
+        count_and_ask_again(test, 100, 5)
+
+
+def modify_reads(test, count):
+    """Another max_dest_rd_atomic, in the state that the queue pair is in."""
+    attr = QPAttr()
+    attr.max_dest_rd_atomic = count
+    test.queue.qp.modify(attr, e.IBV_QP_MAX_DEST_RD_ATOMIC)
+
+
+@case("max-dest-rd-atomic-changed")
+def reads_changed():
+    """Refused in RTS (11.2.4.2); in SQD it takes effect, and what is saved stays."""
+    with Stranger(reads=2) as test:
+        try:
+            modify_reads(test, 5)
+        except PyverbsRDMAError:
+            pass
+        else:
+            check(False, "max_dest_rd_atomic was changed in RTS")
+        count_and_ask_again(test, 10, 2)
+        test.queue.qp.modify(QPAttr(qp_state=e.IBV_QPS_SQD), e.IBV_QP_STATE)
+        modify_reads(test, 5)
+        equal(test.queue.qp.query(e.IBV_QP_MAX_DEST_RD_ATOMIC)[0].max_dest_rd_atomic, 5, "query")
+        test.queue.qp.modify(QPAttr(qp_state=e.IBV_QPS_RTS), e.IBV_QP_STATE)
+        # the two from before: the last FETCH ADD was the packet before the WRITE
+        old = psn_add(test.psn, -2)
+        test.send(roce.FETCH_ADD, test.atmeth(1), psn=old)
+        test.answer(roce.ATOMIC_ACK, old, roce.aeth(roce.ACK_UNLIMITED, test.msn)
+                    + struct.pack(">Q", 12))
+        count_and_ask_again(test, 500, 5)
 
 
 @case("read-while-others-wait")

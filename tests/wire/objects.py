@@ -138,6 +138,22 @@ class HugeMemory(verbs.Memory):
         self.lkey, self.rkey = self.mr.lkey, self.mr.rkey
 
 
+@case("numbers")
+def numbers():
+    """Numbers of queue pairs and keys of regions tell nothing of the next ones."""
+    queues = [verbs.Queue(Bench.far, depth=4, cqe=4) for _ in range(24)]
+    regions = [verbs.Memory(Bench.far.pd, 4096) for _ in range(24)]
+    for what, drawn in (("queue pair", [queue.number for queue in queues]),
+                        ("key", [region.rkey >> 8 for region in regions])):
+        steps = [(after - before) % (1 << 24) for before, after in zip(drawn, drawn[1:])]
+        check(len(set(steps)) == len(steps), f"{what} numbers go by steps: {drawn}")
+        near = [step for step in steps if min(step, (1 << 24) - step) < 16]
+        check(not near, f"{what} numbers are next to each other: {drawn}")
+    check(len({region.rkey & 0xff for region in regions}) > 8, "variants of keys are alike")
+    for thing in queues + regions:
+        thing.close()
+
+
 @case("huge-pages")
 def huge_pages():
     """Registered huge pages: WRITE and READ across their border, every byte."""

@@ -10,7 +10,9 @@ import struct
 import time
 
 import pyverbs.enums as e
+from pyverbs.mr import MW, MWBindInfo
 from pyverbs.qp import QPAttr
+from pyverbs.wr import SendWR
 
 import roce
 import verbs
@@ -429,6 +431,109 @@ def fence():
             test.completed(index)
 
 
+@case("max-rd-atomic-mixed")
+def max_rd_atomic_mixed():
+    """max_rd_atomic 5 is five, of READs and atomics together."""
+    with Asking(outstanding=5) as test:
+        for index in range(7):
+            if index % 2:
+                test.queue.atomic(e.IBV_WR_ATOMIC_FETCH_AND_ADD, test.memory.sge(8),
+                                  remote=REMOTE, rkey=RKEY, compare_add=1, wr_id=index)
+            else:
+                test.post(e.IBV_WR_RDMA_READ, 64, wr_id=index)
+        equal([test.next().psn for _ in range(5)], [plan(i, test) for i in range(5)], "PSNs")
+        test.silent()
+        for index in range(7):
+            aeth = roce.aeth(roce.ACK_UNLIMITED, index + 1)
+            if index % 2:
+                test.reply(roce.ATOMIC_ACK, plan(index, test), aeth + bytes(8))
+            else:
+                test.reply(roce.RESP_ONLY, plan(index, test), aeth, DATA[:64])
+            test.completed(index)
+            if index < 2:
+                equal(test.next().psn, plan(index + 5, test), "PSN of the next one")
+
+
+@case("fence-atomic")
+def fence_atomic():
+    """A fenced SEND waits for the atomic before it."""
+    with Asking() as test:
+        test.queue.atomic(e.IBV_WR_ATOMIC_FETCH_AND_ADD, test.memory.sge(8), remote=REMOTE,
+                          rkey=RKEY, compare_add=1, wr_id=1)
+        test.post(e.IBV_WR_SEND, wr_id=2, flags=e.IBV_SEND_SIGNALED | e.IBV_SEND_FENCE)
+        test.asked(roce.FETCH_ADD, plan(0, test), roce.atmeth(REMOTE, RKEY, 1))
+        test.silent()
+        test.reply(roce.ATOMIC_ACK, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1) + bytes(8))
+        equal(test.next().psn, plan(1, test), "PSN of the fenced SEND")
+        test.ack(plan(1, test), msn=2)
+        for index in (1, 2):
+            test.completed(index)
+
+
+@case("fence-local-invalidate")
+def fence_local_invalidate():
+    """A fenced LOCAL_INV waits for the READ before it: until then the window is open."""
+    with Asking() as test:
+        memory = verbs.Memory(test.device.pd, 4096, verbs.ALL | e.IBV_ACCESS_MW_BIND)
+        window = MW(test.device.pd, e.IBV_MW_TYPE_2)
+        bind = SendWR(wr_id=1, opcode=e.IBV_WR_BIND_MW)
+        bind.set_bind_wr(window, MWBindInfo(memory.mr, memory.address, 4096, verbs.WRITE))
+        key = bind.rkey
+        test.queue.qp.post_send(bind)
+        test.completed(1)
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=2)
+        test.queue.qp.post_send(SendWR(wr_id=3, opcode=e.IBV_WR_LOCAL_INV, imm_data=key,
+                                       send_flags=e.IBV_SEND_SIGNALED | e.IBV_SEND_FENCE))
+        test.asked_read()
+        test.send(roce.WRITE_ONLY, roce.reth(memory.address, key, 4), b"open", ackreq=True)
+        test.msn += 1
+        test.acked()
+        test.step(messages=0)
+        equal(memory.get(4), b"open", "memory of the window")
+        test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1), DATA[:64])
+        test.completed(2)
+        test.completed(3)
+        test.send(roce.WRITE_ONLY, roce.reth(memory.address, key, 4), b"shut", ackreq=True)
+        test.refused(roce.NAK_ACCESS)
+        equal(memory.get(4), b"open", "memory of the window")
+        window.close()
+        memory.close()
+
+
+@case("unsignaled")
+def unsignaled():
+    """Requests that asked for no completion get none; the next one that did does."""
+    with Asking() as test:
+        for index, flags in enumerate((0, 0, e.IBV_SEND_SIGNALED, 0)):
+            test.post(wr_id=index, flags=flags)
+        for index in range(4):
+            test.asked_write(plan(index, test))
+        test.ack(plan(3, test), msn=4)
+        test.completed(2)
+        test.waits("nobody has asked for it")
+
+
+class Signaling(verbs.Queue):
+    """A queue pair whose requests all complete."""
+
+    def __init__(self, device):
+        super().__init__(device, sig_all=1)
+
+
+@case("sq-sig-all")
+def sq_sig_all():
+    """With sq_sig_all each request completes, whatever its flags say."""
+    with Asking(queue=Signaling) as test:
+        for index, flags in enumerate((0, e.IBV_SEND_SIGNALED, 0)):
+            test.post(wr_id=index, flags=flags)
+        for index in range(3):
+            test.asked_write(plan(index, test))
+        test.ack(plan(2, test), msn=3)
+        for index in range(3):
+            test.completed(index)
+        test.waits("each completes once")
+
+
 def to_state(test, state, notify=False):
     """Modify the state alone; tell when the send queue is drained, or do not."""
     attr = QPAttr(qp_state=state)
@@ -515,7 +620,7 @@ def retries(count):
               f"{len(found)} packets for a retry_cnt of {count}")
 
 
-for number in (0, 1, 7):
+for number in range(8):
     case(f"retry-cnt-{number}")(lambda n=number: retries(n))
 
 

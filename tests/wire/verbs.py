@@ -37,10 +37,10 @@ REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR, RETRY_EXC_ERR, RNR_RETRY_EXC_ERR = 
 
 
 class Memory:
-    """A registered buffer of our own making."""
+    """A registered buffer of our own making, or the beginning of a mapping."""
 
-    def __init__(self, pd, size, access=ALL):
-        self.map = mmap.mmap(-1, size)
+    def __init__(self, pd, size, access=ALL, backing=None):
+        self.map = mmap.mmap(-1, size) if backing is None else backing
         self.base = ctypes.c_char.from_buffer(self.map)
         self.size, self.address = size, ctypes.addressof(self.base)
         self.view = memoryview(self.map)
@@ -142,12 +142,13 @@ class Queue:
     """A queue pair with completion queues of its own."""
 
     def __init__(self, device, *, depth=64, cqe=256, inline=0, pd=None,
-                 kind=e.IBV_QPT_RC, srq=None):
+                 kind=e.IBV_QPT_RC, srq=None, sig_all=0):
         self.device = device
         self.scq = CQ(device.context, cqe)
         self.rcq = CQ(device.context, cqe)
         cap = QPCap(depth, depth, 4, 4, inline)
-        init = QPInitAttr(qp_type=kind, scq=self.scq, rcq=self.rcq, srq=srq, cap=cap, sq_sig_all=0)
+        init = QPInitAttr(qp_type=kind, scq=self.scq, rcq=self.rcq, srq=srq, cap=cap,
+                          sq_sig_all=sig_all)
         self.qp = QP(pd or device.pd, init)
         self.number = self.qp.qp_num
 
