@@ -47,6 +47,8 @@
 #include <linux/highmem.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/ioport.h>
+#include <linux/libnvdimm.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -546,6 +548,22 @@ PROBE(ib_device_flush)
 	u64 cap = IB_DEVICE_FLUSH_GLOBAL | IB_ACCESS_FLUSH_GLOBAL;
 
 	(void)cap;
+}
+
+/* Linux 4.6: "memremap: Change region_intersects() to take @flags and @desc" */
+#line 1 "probe:region_intersects_desc"
+PROBE(region_intersects_desc)
+{
+	int found = region_intersects(0, 1, IORESOURCE_MEM, IORES_DESC_PERSISTENT_MEMORY);
+
+	(void)found;
+}
+
+/* Linux 4.13: "x86, dax, libnvdimm: remove wb_cache_pmem() indirection" */
+#line 1 "probe:arch_wb_cache_pmem"
+PROBE(arch_wb_cache_pmem)
+{
+	DECLARED(arch_wb_cache_pmem);
 }
 
 /* Linux 4.8: headers of RoCE v2 are counted, not only those of v1 (commit unknown) */

@@ -19,6 +19,7 @@
 
 #include <linux/crc32.h>
 #include <linux/highmem.h>
+#include <linux/libnvdimm.h>
 #include <linux/mm.h>
 
 /**
@@ -440,6 +441,22 @@ int rxe_mem_store64(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_
 	return 0;
 }
 
+/* What the CPU's caches hold of a range goes to memory; the caller orders it. */
+static void span_write_back(struct rxe_span *span, u64 length)
+{
+	u32 piece;
+	u8 *mem;
+
+	while (length) {
+		piece = min_t(u64, length, PAGE_SIZE);
+		mem = mr_map(span->mr, span->addr, &piece);
+		arch_wb_cache_pmem(mem, piece);
+		mr_unmap(span->mr, mem);
+		span->addr += piece;
+		length -= piece;
+	}
+}
+
 /**
  * rxe_mem_flush - FLUSH: what a peer has written is where it asks for
  * @qp: the QP
@@ -447,9 +464,12 @@ int rxe_mem_store64(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_
  * @addr: first address
  * @length: bytes
  * @all: all that the key stands for, whatever @addr and @length are
- * @access: IB_ACCESS_FLUSH_GLOBAL: each CPU and device of this host can see it
+ * @access: IB_ACCESS_FLUSH_GLOBAL: each CPU and device of this host can see it;
+ *	IB_ACCESS_FLUSH_PERSISTENT: it is there after power was lost; the key has
+ *	this right only if its memory is of that kind
  *
- * Copies are made by a CPU, so that only their order is to be seen to.
+ * Copies are made by a CPU, so that for the one only their order is to be seen to,
+ * and for the other also what its caches hold.
  *
  * Context: any.
  * Return: 0, -EACCES or -EFAULT.
@@ -466,7 +486,9 @@ int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool a
 		err = rxe_mr_get(&span, qp->ib.pd, qp, key, addr, length, access);
 	if (err)
 		return err;
-	wmb();	/* also as devices see it */
+	if (access & IB_ACCESS_FLUSH_PERSISTENT)
+		span_write_back(&span, length);
+	wmb();	/* also as devices and memory see it */
 	rxe_mr_put(&span);
 	return 0;
 }

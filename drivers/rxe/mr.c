@@ -17,12 +17,13 @@
  */
 #include "rxe.h"
 
+#include <linux/libnvdimm.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
-/* What a region may allow; the rest is a hint or needs what is not there */
+/* What a region may allow, of whatever memory; the rest is a hint or is looked at */
 #define MR_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_FLUSH_GLOBAL)
 #define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND | MR_REMOTE)
@@ -176,6 +177,32 @@ static int mr_list_pages(struct rxe_mr *mr)
 	return n == mr->num_pages ? 0 : -EFAULT;
 }
 
+/*
+ * Whether what is written to a page, and to memory behind the CPU's caches, is
+ * there after power was lost.
+ */
+static bool page_is_persistent(struct page *page)
+{
+	phys_addr_t phys = page_to_phys(page);
+
+	if (!IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API))
+		return false;
+	return region_intersects(phys, PAGE_SIZE, IORESOURCE_MEM,
+				 IORES_DESC_PERSISTENT_MEMORY) == REGION_INTERSECTS ||
+	       region_intersects(phys, PAGE_SIZE, IORESOURCE_MEM,
+				 IORES_DESC_PERSISTENT_MEMORY_LEGACY) == REGION_INTERSECTS;
+}
+
+static bool mr_is_persistent(const struct rxe_mr *mr)
+{
+	u32 i;
+
+	for (i = 0; i < mr->num_pages; i++)
+		if (!page_is_persistent(mr->pages[i]))
+			return false;
+	return true;
+}
+
 /**
  * rxe_mr_reg_user - reg_user_mr: pin memory of the calling process
  * @ibpd: protection domain
@@ -187,9 +214,9 @@ static int mr_list_pages(struct rxe_mr *mr)
  * @udata: of the user's command
  *
  * Context: process context, sleeps.
- * Return: the region or an ERR_PTR: -EINVAL (no bytes, or addresses wrap),
- * -EOPNOTSUPP (on-demand paging, DMA handle, persistence), -ENOMEM, -ENOSPC, and what pinning
- * says.
+ * Return: the region or an ERR_PTR: -EINVAL (no bytes, addresses wrap, or a peer may
+ * ask for persistence and the memory has none), -EOPNOTSUPP (on-demand paging, DMA
+ * handle), -ENOMEM, -ENOSPC, and what pinning says.
  */
 struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iova,
 			      int access, struct ib_dmah *dmah, struct ib_udata *udata)
@@ -198,7 +225,7 @@ struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iov
 	u64 pages;
 	int err;
 
-	if (dmah || (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_FLUSH_PERSISTENT)))
+	if (dmah || (access & IB_ACCESS_ON_DEMAND))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!length || start + (length - 1) < start || iova + (length - 1) < iova)
 		return ERR_PTR(-EINVAL);
@@ -226,6 +253,13 @@ struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iov
 	err = mr_list_pages(mr);
 	if (err)
 		goto fail;
+	if (access & IB_ACCESS_FLUSH_PERSISTENT) {
+		if (!mr_is_persistent(mr)) {
+			err = -EINVAL;
+			goto fail;
+		}
+		mr->key.access |= IB_ACCESS_FLUSH_PERSISTENT;
+	}
 	mr_publish(mr);
 	return &mr->ib;
 fail:

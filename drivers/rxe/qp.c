@@ -20,7 +20,7 @@
 #include "rxe.h"
 #include "trace.h"
 
-/* The CM asks for both kinds of FLUSH where a device has one; no region allows persistence */
+/* The CM asks for both kinds of FLUSH where a device has one; the region decides */
 #define QP_ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |	\
 				 IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)

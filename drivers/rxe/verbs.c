@@ -61,6 +61,8 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 					  IB_DEVICE_MEM_WINDOW_TYPE_2B |
 					  IB_DEVICE_ATOMIC_WRITE |
 					  IB_DEVICE_FLUSH_GLOBAL;
+	if (IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API))
+		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
 	attr->kernel_cap_flags		= IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge		= RXE_MAX_SGE;
 	attr->max_recv_sge		= RXE_MAX_SGE;

@@ -8,7 +8,10 @@ the mapped send queue, as the library does, and the next post rings the bell.
 """
 
 import ctypes
+import mmap
+import os
 import struct
+import subprocess
 
 import pyverbs.enums as e
 from pyverbs.pyverbs_error import PyverbsError
@@ -36,13 +39,14 @@ def done(test, psn=None):
 class Flushable(Stranger):
     """A device whose memory may be flushed by peers."""
 
-    def __init__(self, region=ACCESS_GLOBAL, access=ACCESS_GLOBAL):
+    def __init__(self, region=ACCESS_GLOBAL, access=ACCESS_GLOBAL, backing=None):
         access |= verbs.READ | verbs.WRITE | verbs.ATOMIC
         super().__init__(access=access)
         try:
-            self.memory = verbs.Memory(self.device.pd, SIZE, verbs.ALL | region)
+            self.memory = verbs.Memory(self.device.pd, SIZE, verbs.ALL | region, backing)
         except Exception as error:
             self.__exit__()
+            check(backing is None, f"this region is refused: {error}")
             raise Skip(f"the RDMA core takes no flag for FLUSH: {error}") from error
         self.own = True
 
@@ -162,6 +166,56 @@ refused("flush-no-right", "A region that may not be flushed.", roce.NAK_ACCESS,
         lambda t: t.flush(), region=0)
 refused("flush-qp-no-right", "A queue pair that takes no FLUSH.", roce.NAK_INVALID,
         lambda t: t.flush(), access=0)
+
+
+refused("flush-persistent-no-right", "A region that has no persistence.", roce.NAK_ACCESS,
+        lambda t: t.flush(PERSISTENT), access=ACCESS_GLOBAL | ACCESS_PERSISTENT)
+refused("flush-both-no-right", "One of both is not enough.", roce.NAK_ACCESS,
+        lambda t: t.flush(GLOBAL | PERSISTENT), access=ACCESS_GLOBAL | ACCESS_PERSISTENT)
+
+
+def persistent_memory():
+    """A mapping of persistent memory: what tests/wire/run has the kernel take for it."""
+    for module in ("nd_e820", "nd_pmem", "dax_pmem", "device_dax"):
+        subprocess.run(("modprobe", "-q", module), check=False)
+    if not os.path.exists("/dev/dax0.0"):
+        if not os.path.exists("/sys/bus/nd/devices/namespace0.0"):
+            raise Skip("this kernel makes no persistent memory of a part of its own")
+        made = subprocess.run(("ndctl", "create-namespace", "-f", "-e", "namespace0.0",
+                               "-m", "devdax", "-M", "mem"),
+                              capture_output=True, text=True, check=False)
+        equal(made.returncode, 0, f"ndctl ({made.stderr.strip()}): status")
+    file = os.open("/dev/dax0.0", os.O_RDWR)
+    try:
+        return mmap.mmap(file, 2 << 20)
+    finally:
+        os.close(file)
+
+
+@case("flush-persistent")
+def flush_persistent():
+    """Persistent memory: each placement, of a range, nothing, and the whole region; a
+    region of it that gave no such right; and a range that leaves the region."""
+    backing = persistent_memory()
+    both = ACCESS_GLOBAL | ACCESS_PERSISTENT
+    with Flushable(region=both, access=both, backing=backing) as test:
+        for placement in (PERSISTENT, GLOBAL, GLOBAL | PERSISTENT):
+            for options in ({}, {"length": 0}, {"length": SIZE}, {"length": 4097, "offset": 8191},
+                            {"selectivity": REGION}):
+                test.write(b"written", 128)
+                test.step()
+                test.flush(placement, **options)
+                test.msn += 1
+                done(test)
+                equal(test.memory.get(7, 128), b"written", "memory")
+                test.memory.put(bytes(7), 128)
+                test.step(messages=0)
+        test.good_write()
+        test.flush(PERSISTENT, length=SIZE, offset=64)
+        test.refused(roce.NAK_ACCESS)
+    with Flushable(region=ACCESS_GLOBAL, access=both, backing=backing) as test:
+        test.flush(PERSISTENT)
+        test.refused(roce.NAK_ACCESS)
 
 
 @case("flush-persistent-region")
