@@ -192,7 +192,7 @@ def persistent_memory():
         os.close(file)
 
 
-@case("flush-persistent")
+@case("flush-persistent-memory")
 def flush_persistent():
     """Persistent memory: each placement, of a range, nothing, and the whole region; a
     region of it that gave no such right; and a range that leaves the region."""

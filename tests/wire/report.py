@@ -25,7 +25,7 @@ from stranger import DATA, FIRST, SIZE, Far, Stranger
 PATIENCE, AFTERWARDS = 3.0, 0.5
 NAK_NAMES = {roce.NAK_SEQUENCE: "sequence", roce.NAK_INVALID: "invalid request",
              roce.NAK_ACCESS: "remote access", roce.NAK_OPERATION: "remote operation"}
-STATUS = {verbs.SUCCESS: "success", verbs.LOC_LEN_ERR: "local length",
+STATUS = {verbs.SUCCESS: "success", verbs.LOC_LEN_ERR: "local length", 2: "local QP operation",
           verbs.LOC_PROT_ERR: "local protection", verbs.FLUSH_ERR: "flushed",
           verbs.REM_INV_REQ_ERR: "invalid request", verbs.REM_ACCESS_ERR: "remote access",
           verbs.REM_OP_ERR: "remote operation"}
