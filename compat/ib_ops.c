@@ -37,6 +37,8 @@ static u64 cap_flags(const struct rxe_compat_ib_device_attr *attr)
 
 	if (attr->kernel_cap_flags & RXE_COMPAT_IBK_ALLOW_USER_UNREG)
 		flags |= IB_DEVICE_ALLOW_USER_UNREG;
+	if (attr->kernel_cap_flags & RXE_COMPAT_IBK_ON_DEMAND_PAGING)
+		flags |= IB_DEVICE_ON_DEMAND_PAGING;
 	return flags;
 }
 
@@ -82,6 +84,7 @@ static int query_device(struct ib_device *device, struct ib_device_attr *to,
 	to->max_fast_reg_page_list_len = from.max_fast_reg_page_list_len;
 	to->max_pkeys = from.max_pkeys;
 	to->local_ca_ack_delay = from.local_ca_ack_delay;
+	to->odp_caps = from.odp_caps;
 	return 0;
 }
 
@@ -447,6 +450,7 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 	SAME(map_mr_sg);
 	SAME(dereg_mr);
 	SAME(enable_driver);
+	SAME(advise_mr);
 	SAME(dealloc_driver);
 
 #if RXE_HAVE_IB_OPS_ALLOC_MR_NO_UDATA

@@ -39,12 +39,22 @@
  *
  * Linux 4.16: "RDMA/core: Add resource tracking for create and destroy QPs"
  * Header: rdma_restrack_h rdma/restrack.h
+ *
+ * Linux 4.14: "mm/hmm: heterogeneous memory management (HMM for short)"
+ * Header: linux_hmm_h linux/hmm.h
+ *
+ * Linux 4.11: "sched/headers: Prepare for new header dependencies before moving code
+ * to <linux/sched/mm.h>"
+ * Header: linux_sched_mm_h linux/sched/mm.h
  */
 
 #include <linux/crc32.h>
 #include <linux/dma-mapping.h>
 #include <linux/ethtool.h>
 #include <linux/highmem.h>
+#if RXE_HAVE_LINUX_HMM_H
+#include <linux/hmm.h>
+#endif
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/ioport.h>
@@ -626,6 +636,20 @@ PROBE(rdma_nl_register)
 	DECLARED(rdma_nl_register);
 }
 
+/* Linux 5.10: "RDMA/mlx5: Extend advice MR to support non faulting mode" */
+#line 1 "probe:ib_advise_mr_no_fault"
+PROBE(ib_advise_mr_no_fault)
+{
+	(void)IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
+}
+
+/* Linux 6.15: "RDMA/rxe: Enable ODP in RDMA FLUSH operation" */
+#line 1 "probe:ib_odp_support_flush"
+PROBE(ib_odp_support_flush)
+{
+	(void)(IB_ODP_SUPPORT_FLUSH | IB_ODP_SUPPORT_ATOMIC_WRITE);
+}
+
 /* Linux 5.11: "RDMA: Check attr_mask during modify_qp" */
 #line 1 "probe:ib_qp_attr_standard_bits"
 PROBE(ib_qp_attr_standard_bits)
@@ -798,6 +822,20 @@ PROBE(udp_tunnel_sock_release_sk)
 #endif
 
 /* --- linux ---------------------------------------------------------------- */
+
+/*
+ * Pages of a process that is not stopped for it, where the kernel is configured so.
+ * Linux 5.2: "mm/hmm: improve and rename hmm_vma_fault() to hmm_range_fault() v3"
+ * Export: hmm_range_fault hmm_range_fault
+ */
+
+/* Linux 5.8: "mm/hmm: remove the customizable pfn format from hmm_range_fault" */
+#line 1 "probe:hmm_pfns"
+PROBE(hmm_pfns)
+{
+	MEMBER(struct hmm_range, hmm_pfns);
+	SAME(&hmm_range_fault, int (*)(struct hmm_range *));
+}
 
 /* Linux 4.8: "dma-mapping: use unsigned long for dma_attrs" */
 #line 1 "probe:dma_attrs_long"

@@ -405,7 +405,7 @@ static void look_for_gap(struct rxe_qp *qp)
 
 	if (likely(!sq->held.count && sq->confirmed == sq->una_psn))
 		return;
-	if (sq->gap || sq->asked || sq->rnr_wait || !response_missing(sq))
+	if (sq->gap || sq->asked || sq->rnr_wait || sq->fault.paging || !response_missing(sq))
 		return;
 	if (patience_over(&sq->patience, sq->held.later)) {
 		response_lost(qp);
@@ -482,7 +482,7 @@ static void timeout_event(struct rxe_qp *qp)
 	u32 una = sq->una_psn;
 
 	sq->armed = false;
-	if (una == sq->psn || sq->rnr_wait || sq->starved)
+	if (una == sq->psn || sq->rnr_wait || sq->starved || sq->fault.paging)
 		return;
 	if (sq->gap) {
 		response_lost(qp);
@@ -627,11 +627,32 @@ static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *
 	return wqe;
 }
 
+/*
+ * Bytes of the response that una_psn waits for are in place: 0 or an error of mem.c.
+ * If they have to wait for a page, the response is kept, as if it were too early.
+ */
+static bool response_placed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
+			    const struct rxe_rx_iter *at, int err)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (likely(!err))
+		return true;
+	if (err == -EAGAIN) {
+		sq->fault.paging = true;
+		rxe_reorder_add(&sq->held, psn_add(pkt->psn, PSN_MASK), pkt->psn, at);
+	} else {
+		rxe_completer_fail(qp, IB_WC_LOC_PROT_ERR);
+	}
+	return false;
+}
+
 static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 			 const struct rxe_rx_iter *at)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = response_wqe(qp, pkt, at);
+	int err = 0;
 	u64 offset;
 	u32 len;
 
@@ -643,11 +664,11 @@ static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 		rxe_completer_fail(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	if (len && rxe_mem_write_sges(qp->ib.pd, wqe->sge, wqe->num_sge, offset,
-				      pkt->skb, pkt->payload_off, len)) {
-		rxe_completer_fail(qp, IB_WC_LOC_PROT_ERR);
+	if (len)
+		err = rxe_mem_write_sges(qp->ib.pd, &sq->fault, wqe->sge, wqe->num_sge, offset,
+					 pkt->skb, pkt->payload_off, len);
+	if (!response_placed(qp, pkt, at, err))
 		return;
-	}
 	sq_progress(qp, psn_add(pkt->psn, 1));
 	if (pkt->psn == wqe->last_psn) {
 		rxe_completer_complete(qp, IB_WC_SUCCESS);
@@ -662,14 +683,15 @@ static void receive_atomic(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = response_wqe(qp, pkt, at);
 	u64 orig;
+	int err;
 
 	if (!wqe)
 		return;
 	orig = atmack_orig(pkt->hdr + pkt->op->atmack);
-	if (rxe_mem_write_sges_buf(qp->ib.pd, wqe->sge, wqe->num_sge, 0, &orig, sizeof(orig))) {
-		rxe_completer_fail(qp, IB_WC_LOC_PROT_ERR);
+	err = rxe_mem_write_sges_buf(qp->ib.pd, &sq->fault, wqe->sge, wqe->num_sge, 0, &orig,
+				     sizeof(orig));
+	if (!response_placed(qp, pkt, at, err))
 		return;
-	}
 	sq_progress(qp, psn_add(pkt->psn, 1));
 	rxe_completer_complete(qp, IB_WC_SUCCESS);
 	rxe_completer_local(qp);
@@ -709,7 +731,7 @@ static void receive_held(struct rxe_qp *qp)
 	struct rxe_rx_iter at, it;
 	struct rxe_rxpkt pkt;
 
-	while (rxe_reorder_take(&sq->held, sq->una_psn, &at)) {
+	while (!sq->fault.paging && rxe_reorder_take(&sq->held, sq->una_psn, &at)) {
 		it = at;
 		if (rxe_qp_state(qp) != IB_QPS_ERR && rxe_rx_next(&it, &pkt))
 			receive_one(qp, &pkt, &at);
@@ -737,6 +759,10 @@ bool rxe_completer_receive(struct rxe_qp *qp)
 	struct rxe_rxpkt pkt;
 	struct sk_buff *skb;
 
+	if (unlikely(sq->fault.paging) && !rxe_fault_waiting(&sq->fault)) {
+		sq->fault.paging = false;
+		receive_held(qp);
+	}
 	while (budget && (skb = rxe_rx_dequeue(qp, &sq->rxq, sq->counts))) {
 		rxe_rx_iter_init(&it, qp->dev, sq->counts, skb);
 		for (at = it; rxe_rx_next(&it, &pkt); at = it) {

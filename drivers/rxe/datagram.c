@@ -35,6 +35,8 @@
 #define DGRAM_FLOWS	8
 /* In front of the payload, whatever came on the wire (11.4.1.2) */
 #define GRH_LEN		40
+/* Not a status of a completion: the WQE has to wait for a page of its memory */
+#define STATUS_LATER	U8_MAX
 /* A work request with this bit takes the Q_Key of its QP (10.2.5) */
 #define QKEY_OF_QP	0x80000000U
 
@@ -327,8 +329,8 @@ static int payload_copy(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_txpk
 	if (!wqe->length)
 		return 0;
 	if (!wqe->is_inline)
-		return rxe_mem_read_sges(qp->ib.pd, wqe->sge, wqe->num_sge, 0, pkt->payload,
-					 wqe->length);
+		return rxe_mem_read_sges(qp->ib.pd, &qp->sq.fault, wqe->sge, wqe->num_sge, 0,
+					 pkt->payload, wqe->length);
 	memcpy(pkt->payload, rxe_swqe_inline(wqe), wqe->length);
 	return 0;
 }
@@ -350,6 +352,7 @@ static u8 wqe_send(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_flow *flo
 	u32 qkey = wqe->ud.qkey & QKEY_OF_QP ? qp->attr.qkey : wqe->ud.qkey;
 	struct rxe_burst burst;
 	struct rxe_txpkt pkt;
+	int err;
 
 	rxe_burst_begin(&burst, flow);
 	if (rxe_burst_add(&burst, &pkt, op->hdr_len, wqe->length)) {
@@ -360,9 +363,10 @@ static u8 wqe_send(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_flow *flo
 	deth_write(pkt.hdr + op->deth, qkey, qp->ib.qp_num);
 	if (imm)
 		immdt_put(pkt.hdr + op->imm, wqe->imm_data);
-	if (payload_copy(qp, wqe, &pkt)) {
+	err = payload_copy(qp, wqe, &pkt);
+	if (err) {
 		rxe_burst_drop(&burst, &pkt);
-		return IB_WC_LOC_PROT_ERR;
+		return err == -EAGAIN ? STATUS_LATER : IB_WC_LOC_PROT_ERR;
 	}
 	rxe_burst_close(&burst, &pkt);
 	rxe_burst_send(&burst);
@@ -378,7 +382,7 @@ static void send_failed(struct rxe_qp *qp, u8 status)
 	rxe_completer_complete(qp, status);
 }
 
-/* False: the local queue is full, and calls the task when it has room. */
+/* False: what it waits for, room in the local queue or a page, calls the task. */
 static bool send_oldest(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -396,6 +400,8 @@ static bool send_oldest(struct rxe_qp *qp)
 		else if (wqe->length <= ib_mtu_enum_to_int(rxe_verbs_mtu(qp->dev->ndev)))
 			status = wqe_send(qp, wqe, flow);
 	}
+	if (status == STATUS_LATER)
+		return false;
 	if (status)
 		send_failed(qp, status);
 	else
@@ -463,14 +469,16 @@ static int place(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	int err;
 
 	grh_build(pkt->skb, grh);
-	err = rxe_mem_write_sges_buf(rxe_recv_pd(qp), rq->sge, rq->num_sge, 0, grh, GRH_LEN);
+	err = rxe_mem_write_sges_buf(rxe_recv_pd(qp), &rq->fault, rq->sge, rq->num_sge, 0, grh,
+				     GRH_LEN);
 	if (!err && pkt->payload_len)
-		err = rxe_mem_write_sges(rxe_recv_pd(qp), rq->sge, rq->num_sge, GRH_LEN, pkt->skb,
-					 pkt->payload_off, pkt->payload_len);
+		err = rxe_mem_write_sges(rxe_recv_pd(qp), &rq->fault, rq->sge, rq->num_sge,
+					 GRH_LEN, pkt->skb, pkt->payload_off, pkt->payload_len);
 	return err;
 }
 
-static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+/* False: it has to come again, when a page is there. */
+static bool receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	const u8 *deth = pkt->hdr + pkt->op->deth;
 	struct rxe_wc wc = {
@@ -483,21 +491,25 @@ static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		.is_ipv4 = ip_hdr(pkt->skb)->version == 4,
 		.vlan_id = pkt->vlan_id,
 	};
+	int err;
 
 	if (!qkey_ok(qp, deth_qkey(deth))) {
 		rxe_rq_count(qp, RXE_CNT_RX_BAD_QKEY, 1);
-		return;
+		return true;
 	}
 	if ((!qp->rq.have_wqe && !rxe_recv_get(qp)) || wc.byte_len > qp->rq.room) {
 		/* what is too short for this one may be right for the next */
 		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
-		return;
+		return true;
 	}
 	if (pkt->op->flags & OPF_IMM) {
 		wc.flags |= IB_WC_WITH_IMM;
 		wc.imm_data = immdt_get(pkt->hdr + pkt->op->imm);
 	}
-	if (place(qp, pkt)) {
+	err = place(qp, pkt);
+	if (err == -EAGAIN)
+		return false;
+	if (err) {
 		rxe_qp_info(qp, "datagram: the receive buffer cannot be written\n");
 		rxe_qp_because(qp, ib_wc_status_msg(IB_WC_LOC_PROT_ERR));
 		rxe_recv_fail(qp, IB_WC_LOC_PROT_ERR);
@@ -509,6 +521,7 @@ static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		rxe_rq_count(qp, RXE_CNT_RESP_SEND, 1);
 		rxe_rq_count(qp, RXE_CNT_RESP_BYTES, pkt->payload_len);
 	}
+	return true;
 }
 
 /**
@@ -520,21 +533,35 @@ static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
  */
 bool rxe_datagram_receive_task(struct rxe_qp *qp)
 {
+	struct rxe_rx_iter *it = &qp->rq.iter;
 	u32 budget = RXE_TASK_BUDGET;
-	struct rxe_rx_iter it;
+	struct rxe_rx_iter at;
 	struct rxe_rxpkt pkt;
 	struct sk_buff *skb;
 
-	while (rxe_qp_receives(qp) && budget &&
-	       (skb = rxe_rx_dequeue(qp, &qp->rq.rxq, qp->rq.counts))) {
-		rxe_rx_iter_init(&it, qp->dev, qp->rq.counts, skb);
-		while (rxe_qp_receives(qp) && rxe_rx_next(&it, &pkt))
-			receive_one(qp, &pkt);
-		consume_skb(skb);
+	while (rxe_qp_receives(qp) && budget) {
+		if (likely(!it->skb)) {
+			skb = rxe_rx_dequeue(qp, &qp->rq.rxq, qp->rq.counts);
+			if (!skb)
+				break;
+			rxe_rx_iter_init(it, qp->dev, qp->rq.counts, skb);
+		}
+		at = *it;
+		while (rxe_qp_receives(qp) && rxe_rx_next(it, &pkt)) {
+			if (unlikely(!receive_one(qp, &pkt))) {
+				*it = at;
+				return false;
+			}
+			at = *it;
+		}
+		consume_skb(it->skb);
+		it->skb = NULL;
 		budget--;
 	}
 	if (rxe_qp_receives(qp))
 		return !budget;
+	kfree_skb(it->skb);
+	it->skb = NULL;
 	skb_queue_purge(&qp->rq.rxq);
 	return rxe_qp_state(qp) == IB_QPS_ERR && rxe_recv_flush(qp);
 }

@@ -29,6 +29,9 @@ static int __init rxe_module_init(void)
 	ret = rxe_task_module_init();
 	if (ret)
 		goto fail_task;
+	ret = rxe_odp_module_init();
+	if (ret)
+		goto fail_odp;
 	ret = rxe_segment_init();
 	if (ret)
 		goto fail_segment;
@@ -42,6 +45,8 @@ fail_link:
 	rxe_debugfs_exit();
 	rxe_segment_exit();
 fail_segment:
+	rxe_odp_module_exit();
+fail_odp:
 	rxe_task_module_exit();
 fail_task:
 	rxe_ids_exit();
@@ -62,6 +67,7 @@ static void __exit rxe_module_exit(void)
 	rxe_debugfs_exit();
 	rxe_net_exit();
 	rxe_segment_exit();
+	rxe_odp_module_exit();
 	rxe_task_module_exit();
 	/* RCU callbacks are code of this module */
 	rcu_barrier();

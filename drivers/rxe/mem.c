@@ -6,14 +6,16 @@
  * checks protection domain, rights and range, and holds the region for just as
  * long as it copies: a key that is good for one packet may be gone for the next.
  *
- * Memory is pinned, so all of this runs in any context, also softirq. It is
- * shared with the process, which may change it at any time: a CRC is summed over
- * the copy, never over the memory itself.
+ * Nothing here sleeps, so all of it runs in any context, also softirq: memory is
+ * pinned, or, on demand, waited for elsewhere (odp.c). It is shared with the process,
+ * which may change it at any time: a CRC is summed over the copy, never over the
+ * memory itself.
  *
  * Errors, everywhere: -EACCES: the key is unknown or of another protection
  * domain, or a right is missing; -EFAULT: the range leaves the region or the SGE
- * list; -EINVAL: an atomic that is not aligned. After an error, bytes before the
- * offending range may have been copied.
+ * list, or there is no memory; -EINVAL: an atomic that is not aligned; -EAGAIN: a
+ * page is absent, and the task will be called when it is there, to do the same
+ * again. After an error, bytes before the offending range may have been copied.
  */
 #include "rxe.h"
 
@@ -79,17 +81,20 @@ static int stream_move(struct stream *s, u8 *mem, u32 len)
 }
 
 /*
- * Map the first bytes of a range of @mr, checked before: all up to the end of
- * the page. *@len is what is wanted, and then what there is.
+ * Map the first bytes of a range, checked before: all up to the end of the page.
+ * *@len is what is wanted, and then what there is. Or an ERR_PTR.
  */
-static u8 *mr_map(const struct rxe_mr *mr, u64 addr, u32 *len)
+static u8 *span_map(struct rxe_span *span, u32 *len, bool write, struct rxe_fault *fault)
 {
+	const struct rxe_mr *mr = span->mr;
 	u64 pos;
 	u32 in_page;
 
 	if (mr->type == RXE_MR_DMA)
-		return (u8 *)(uintptr_t)addr;
-	pos = addr - mr->key.addr + mr->first_offset;
+		return (u8 *)(uintptr_t)span->addr;
+	if (mr->type == RXE_MR_ODP)
+		return rxe_odp_map(span, len, write, fault);
+	pos = span->addr - mr->key.addr + mr->first_offset;
 	if (mr->type == RXE_MR_FAST) {
 		in_page = pos & ((1u << mr->block_shift) - 1);
 		*len = min_t(u32, *len, (1u << mr->block_shift) - in_page);
@@ -100,15 +105,17 @@ static u8 *mr_map(const struct rxe_mr *mr, u64 addr, u32 *len)
 	return (u8 *)kmap_local_page(mr->pages[pos >> PAGE_SHIFT]) + in_page;
 }
 
-static void mr_unmap(const struct rxe_mr *mr, u8 *mem)
+static void span_unmap(struct rxe_span *span, u8 *mem)
 {
-	if (mr->type == RXE_MR_USER)
+	if (span->mr->type == RXE_MR_USER)
 		kunmap_local(mem);
+	else if (span->mr->type == RXE_MR_ODP)
+		rxe_odp_unmap(span, mem);
 }
 
 /* Copy between @s and a range under one key. */
-static int key_copy(struct ib_pd *pd, const struct rxe_qp *qp, u32 key, u64 addr, u32 len,
-		    int access, struct stream *s)
+static int key_copy(struct ib_pd *pd, const struct rxe_qp *qp, struct rxe_fault *fault,
+		    u32 key, u64 addr, u32 len, int access, struct stream *s)
 {
 	struct rxe_span span;
 	u32 piece;
@@ -120,9 +127,13 @@ static int key_copy(struct ib_pd *pd, const struct rxe_qp *qp, u32 key, u64 addr
 		return err;
 	while (len && !err) {
 		piece = len;
-		mem = mr_map(span.mr, span.addr, &piece);
+		mem = span_map(&span, &piece, !s->dst, fault);
+		if (IS_ERR(mem)) {
+			err = PTR_ERR(mem);
+			break;
+		}
 		err = stream_move(s, mem, piece);
-		mr_unmap(span.mr, mem);
+		span_unmap(&span, mem);
 		span.addr += piece;
 		len -= piece;
 	}
@@ -131,8 +142,8 @@ static int key_copy(struct ib_pd *pd, const struct rxe_qp *qp, u32 key, u64 addr
 }
 
 /* Copy between @s and a part of an SGE list. */
-static int sges_copy(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
-		     u64 offset, u32 len, int access, struct stream *s)
+static int sges_copy(struct ib_pd *pd, struct rxe_fault *fault, const struct rxe_mem_sge *sge,
+		     u32 num_sge, u64 offset, u32 len, int access, struct stream *s)
 {
 	u32 piece;
 	int err;
@@ -145,7 +156,8 @@ static int sges_copy(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sg
 		if (sge->addr + offset < sge->addr)
 			return -EFAULT;
 		piece = min_t(u32, len, sge->length - offset);
-		err = key_copy(pd, NULL, sge->lkey, sge->addr + offset, piece, access, s);
+		fault->ahead = sge->length - offset;
+		err = key_copy(pd, NULL, fault, sge->lkey, sge->addr + offset, piece, access, s);
 		if (err)
 			return err;
 		len -= piece;
@@ -208,6 +220,7 @@ int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,
 /**
  * rxe_mem_read_sges - gather: copy a part of an SGE list into a packet
  * @pd: of the QP
+ * @fault: of the task, which waits there for pages of memory on demand
  * @sge: list
  * @num_sge: its elements
  * @offset: bytes of the list to skip
@@ -215,20 +228,21 @@ int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,
  * @len: bytes
  *
  * Context: any.
- * Return: 0, -EACCES or -EFAULT.
+ * Return: 0, -EACCES, -EFAULT or -EAGAIN.
  */
-int rxe_mem_read_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
-		      u64 offset, void *dst, u32 len)
+int rxe_mem_read_sges(struct ib_pd *pd, struct rxe_fault *fault, const struct rxe_mem_sge *sge,
+		      u32 num_sge, u64 offset, void *dst, u32 len)
 {
 	struct stream s;
 
 	stream_to(&s, dst);
-	return sges_copy(pd, sge, num_sge, offset, len, 0, &s);
+	return sges_copy(pd, fault, sge, num_sge, offset, len, 0, &s);
 }
 
 /**
  * rxe_mem_write_sges - scatter: copy payload of a packet into an SGE list
  * @pd: of the QP
+ * @fault: of the task, which waits there for pages of memory on demand
  * @sge: list
  * @num_sge: its elements
  * @offset: bytes of the list to skip
@@ -239,16 +253,17 @@ int rxe_mem_read_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_s
  * What is written later, by any call, is seen later by the process.
  *
  * Context: any.
- * Return: 0, -EACCES or -EFAULT.
+ * Return: 0, -EACCES, -EFAULT or -EAGAIN.
  */
-int rxe_mem_write_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
-		       u64 offset, const struct sk_buff *skb, u32 skb_off, u32 len)
+int rxe_mem_write_sges(struct ib_pd *pd, struct rxe_fault *fault,
+		       const struct rxe_mem_sge *sge, u32 num_sge, u64 offset,
+		       const struct sk_buff *skb, u32 skb_off, u32 len)
 {
 	struct stream s;
 	int err;
 
 	stream_from_skb(&s, skb, skb_off, len);
-	err = sges_copy(pd, sge, num_sge, offset, len, IB_ACCESS_LOCAL_WRITE, &s);
+	err = sges_copy(pd, fault, sge, num_sge, offset, len, IB_ACCESS_LOCAL_WRITE, &s);
 	smp_wmb();	/* a poller of the next packet's bytes sees these */
 	return err;
 }
@@ -256,6 +271,7 @@ int rxe_mem_write_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_
 /**
  * rxe_mem_write_sges_buf - rxe_mem_write_sges() from plain memory
  * @pd: of the QP
+ * @fault: of the task, which waits there for pages of memory on demand
  * @sge: list
  * @num_sge: its elements
  * @offset: bytes of the list to skip
@@ -263,46 +279,46 @@ int rxe_mem_write_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_
  * @len: bytes
  *
  * Context: any.
- * Return: 0, -EACCES or -EFAULT.
+ * Return: 0, -EACCES, -EFAULT or -EAGAIN.
  */
-int rxe_mem_write_sges_buf(struct ib_pd *pd, const struct rxe_mem_sge *sge,
-			   u32 num_sge, u64 offset, const void *src, u32 len)
+int rxe_mem_write_sges_buf(struct ib_pd *pd, struct rxe_fault *fault,
+			   const struct rxe_mem_sge *sge, u32 num_sge, u64 offset,
+			   const void *src, u32 len)
 {
 	struct stream s;
 	int err;
 
 	stream_from(&s, src);
-	err = sges_copy(pd, sge, num_sge, offset, len, IB_ACCESS_LOCAL_WRITE, &s);
+	err = sges_copy(pd, fault, sge, num_sge, offset, len, IB_ACCESS_LOCAL_WRITE, &s);
 	smp_wmb();	/* as in rxe_mem_write_sges() */
 	return err;
 }
 
 /**
  * rxe_mem_read - copy memory that a key names into a packet
- * @qp: the QP
+ * @qp: the QP; rq.fault.ahead says how much will be wanted
  * @key: rkey
  * @addr: first address
  * @dst: out
  * @len: bytes; nothing is checked for 0
  * @access: IB_ACCESS_ flags needed
  *
- * Context: any.
- * Return: 0, -EACCES or -EFAULT.
+ * Context: rq.task.
+ * Return: 0, -EACCES, -EFAULT or -EAGAIN.
  */
-int rxe_mem_read(const struct rxe_qp *qp, u32 key, u64 addr, void *dst, u32 len,
-		 int access)
+int rxe_mem_read(struct rxe_qp *qp, u32 key, u64 addr, void *dst, u32 len, int access)
 {
 	struct stream s;
 
 	if (!len)
 		return 0;
 	stream_to(&s, dst);
-	return key_copy(qp->ib.pd, qp, key, addr, len, access, &s);
+	return key_copy(qp->ib.pd, qp, &qp->rq.fault, key, addr, len, access, &s);
 }
 
 /**
  * rxe_mem_write - copy payload of a packet to memory that a key names
- * @qp: the QP
+ * @qp: the QP; rq.fault.ahead says how much will be wanted
  * @key: rkey
  * @addr: first address
  * @skb: holds the payload
@@ -312,10 +328,10 @@ int rxe_mem_read(const struct rxe_qp *qp, u32 key, u64 addr, void *dst, u32 len,
  *
  * What is written later, by any call, is seen later by the process.
  *
- * Context: any.
- * Return: 0, -EACCES or -EFAULT.
+ * Context: rq.task.
+ * Return: 0, -EACCES, -EFAULT or -EAGAIN.
  */
-int rxe_mem_write(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
+int rxe_mem_write(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
 		  u32 skb_off, u32 len, int access)
 {
 	struct stream s;
@@ -324,7 +340,7 @@ int rxe_mem_write(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_bu
 	if (!len)
 		return 0;
 	stream_from_skb(&s, skb, skb_off, len);
-	err = key_copy(qp->ib.pd, qp, key, addr, len, access, &s);
+	err = key_copy(qp->ib.pd, qp, &qp->rq.fault, key, addr, len, access, &s);
 	smp_wmb();	/* as in rxe_mem_write_sges() */
 	return err;
 }
@@ -333,7 +349,7 @@ int rxe_mem_write(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_bu
  * Map the operand of an atomic. The region may be registered under addresses
  * that are aligned otherwise than its memory: both must be.
  */
-static atomic64_t *atomic_map(const struct rxe_qp *qp, u32 key, u64 addr, int access,
+static atomic64_t *atomic_map(struct rxe_qp *qp, u32 key, u64 addr, int access,
 			      struct rxe_span *span)
 {
 	u32 len = sizeof(u64);
@@ -350,13 +366,16 @@ static atomic64_t *atomic_map(const struct rxe_qp *qp, u32 key, u64 addr, int ac
 		rxe_mr_put(span);
 		return ERR_PTR(-EINVAL);
 	}
-	mem = mr_map(span->mr, span->addr, &len);
+	qp->rq.fault.ahead = len;
+	mem = span_map(span, &len, true, &qp->rq.fault);
+	if (IS_ERR(mem))
+		rxe_mr_put(span);
 	return (atomic64_t *)mem;
 }
 
 static void atomic_unmap(struct rxe_span *span, atomic64_t *mem)
 {
-	mr_unmap(span->mr, (u8 *)mem);
+	span_unmap(span, (u8 *)mem);
 	rxe_mr_put(span);
 }
 
@@ -369,11 +388,10 @@ static void atomic_unmap(struct rxe_span *span, atomic64_t *mem)
  * @swap: new value, if @compare was found
  * @orig: out: what was found
  *
- * Context: any.
- * Return: 0, -EINVAL (alignment), -EACCES or -EFAULT.
+ * Context: rq.task.
+ * Return: 0, -EINVAL (alignment), -EACCES, -EFAULT or -EAGAIN.
  */
-int rxe_mem_cmp_swap(const struct rxe_qp *qp, u32 key, u64 addr, u64 compare, u64 swap,
-		     u64 *orig)
+int rxe_mem_cmp_swap(struct rxe_qp *qp, u32 key, u64 addr, u64 compare, u64 swap, u64 *orig)
 {
 	struct rxe_span span;
 	atomic64_t *mem;
@@ -394,10 +412,10 @@ int rxe_mem_cmp_swap(const struct rxe_qp *qp, u32 key, u64 addr, u64 compare, u6
  * @add: to be added, modulo 2^64
  * @orig: out: what was found
  *
- * Context: any.
- * Return: 0, -EINVAL (alignment), -EACCES or -EFAULT.
+ * Context: rq.task.
+ * Return: 0, -EINVAL (alignment), -EACCES, -EFAULT or -EAGAIN.
  */
-int rxe_mem_fetch_add(const struct rxe_qp *qp, u32 key, u64 addr, u64 add, u64 *orig)
+int rxe_mem_fetch_add(struct rxe_qp *qp, u32 key, u64 addr, u64 add, u64 *orig)
 {
 	struct rxe_span span;
 	atomic64_t *mem;
@@ -420,10 +438,10 @@ int rxe_mem_fetch_add(const struct rxe_qp *qp, u32 key, u64 addr, u64 add, u64 *
  *
  * What was written before, by any call, is seen before.
  *
- * Context: any.
- * Return: 0, -EINVAL (alignment), -EACCES or -EFAULT.
+ * Context: rq.task.
+ * Return: 0, -EINVAL (alignment), -EACCES, -EFAULT or -EAGAIN.
  */
-int rxe_mem_store64(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
+int rxe_mem_store64(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
 		    u32 skb_off)
 {
 	struct rxe_span span;
@@ -449,9 +467,10 @@ static void span_write_back(struct rxe_span *span, u64 length)
 
 	while (length) {
 		piece = min_t(u64, length, PAGE_SIZE);
-		mem = mr_map(span->mr, span->addr, &piece);
+		/* it is pinned: no key of memory on demand has the right */
+		mem = span_map(span, &piece, false, NULL);
 		arch_wb_cache_pmem(mem, piece);
-		mr_unmap(span->mr, mem);
+		span_unmap(span, mem);
 		span->addr += piece;
 		length -= piece;
 	}

@@ -10,7 +10,10 @@
 
 #include "track.h"
 
+struct rxe_chunk;
+struct rxe_fault;
 struct rxe_id;
+struct rxe_odp;
 struct rxe_qp;
 
 /**
@@ -43,6 +46,7 @@ enum rxe_mr_type {
 	RXE_MR_DMA,		/* all of kernel memory, address = pointer */
 	RXE_MR_USER,		/* pinned pages of a process */
 	RXE_MR_FAST,		/* what a work request says: fast registration */
+	RXE_MR_ODP,		/* pages of a process, when they are needed */
 };
 
 /**
@@ -53,6 +57,8 @@ enum rxe_mr_type {
  * @type: what backs it
  * @windows: memory windows bound to it; negative: it is going
  * @umem: pinned memory, for RXE_MR_USER
+ * @odp: memory on demand, for RXE_MR_ODP
+ * @start: address of the first byte in the process, likewise
  * @pages: one entry a PAGE_SIZE page of @umem
  * @blocks: addresses of @ib.page_size bytes each, for RXE_MR_FAST
  * @num_pages: entries of @pages or @blocks in use
@@ -67,6 +73,8 @@ struct rxe_mr {
 	enum rxe_mr_type	type;
 	atomic_t		windows;
 	struct ib_umem		*umem;
+	struct rxe_odp		*odp;
+	u64			start;
 	struct page		**pages;
 	u64			*blocks;
 	u32			num_pages;
@@ -98,11 +106,13 @@ struct rxe_mw {
  * @key: held
  * @mr: whose bytes they are
  * @addr: first address in the region's own numbering
+ * @chunk: that a part of it is mapped from, of memory on demand
  */
 struct rxe_span {
-	struct rxe_key	*key;
-	struct rxe_mr	*mr;
-	u64		addr;
+	struct rxe_key		*key;
+	struct rxe_mr		*mr;
+	u64			addr;
+	struct rxe_chunk	*chunk;
 };
 
 /* What a process asks of a memory window */
@@ -137,20 +147,20 @@ bool rxe_mw_invalidate(struct rxe_qp *qp, struct rxe_mw *mw);
 int rxe_mem_check(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, int access);
 int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,
 		       u32 num_sge, int access);
-int rxe_mem_read_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
-		      u64 offset, void *dst, u32 len);
-int rxe_mem_write_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge, u32 num_sge,
-		       u64 offset, const struct sk_buff *skb, u32 skb_off, u32 len);
-int rxe_mem_write_sges_buf(struct ib_pd *pd, const struct rxe_mem_sge *sge,
-			   u32 num_sge, u64 offset, const void *src, u32 len);
-int rxe_mem_read(const struct rxe_qp *qp, u32 key, u64 addr, void *dst, u32 len,
-		 int access);
-int rxe_mem_write(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
+int rxe_mem_read_sges(struct ib_pd *pd, struct rxe_fault *fault, const struct rxe_mem_sge *sge,
+		      u32 num_sge, u64 offset, void *dst, u32 len);
+int rxe_mem_write_sges(struct ib_pd *pd, struct rxe_fault *fault,
+		       const struct rxe_mem_sge *sge, u32 num_sge, u64 offset,
+		       const struct sk_buff *skb, u32 skb_off, u32 len);
+int rxe_mem_write_sges_buf(struct ib_pd *pd, struct rxe_fault *fault,
+			   const struct rxe_mem_sge *sge, u32 num_sge, u64 offset,
+			   const void *src, u32 len);
+int rxe_mem_read(struct rxe_qp *qp, u32 key, u64 addr, void *dst, u32 len, int access);
+int rxe_mem_write(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
 		  u32 skb_off, u32 len, int access);
-int rxe_mem_cmp_swap(const struct rxe_qp *qp, u32 key, u64 addr, u64 compare, u64 swap,
-		     u64 *orig);
-int rxe_mem_fetch_add(const struct rxe_qp *qp, u32 key, u64 addr, u64 add, u64 *orig);
-int rxe_mem_store64(const struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
+int rxe_mem_cmp_swap(struct rxe_qp *qp, u32 key, u64 addr, u64 compare, u64 swap, u64 *orig);
+int rxe_mem_fetch_add(struct rxe_qp *qp, u32 key, u64 addr, u64 add, u64 *orig);
+int rxe_mem_store64(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
 		    u32 skb_off);
 int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool all,
 		  int access);

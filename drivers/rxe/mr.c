@@ -107,6 +107,8 @@ static void mr_free(struct rxe_mr *mr)
 	kvfree(mr->blocks);
 	if (mr->umem)
 		ib_umem_release(mr->umem);
+	if (mr->odp)
+		rxe_odp_put(mr->odp);
 	kfree(mr);
 }
 
@@ -126,6 +128,8 @@ const char *rxe_mr_type_name(const struct rxe_mr *mr)
 		return "user";
 	case RXE_MR_FAST:
 		return "fast";
+	case RXE_MR_ODP:
+		return "on-demand";
 	}
 	return "?";
 }
@@ -134,7 +138,7 @@ static void mr_publish(struct rxe_mr *mr)
 {
 	rxe_id_publish(&rxe_mr_ids, mr->key.id);
 	rxe_track_add(to_rxe_dev(mr->ib.device), RXE_TRACK_MR, &mr->track,
-		      mr->type == RXE_MR_USER);
+		      mr->type == RXE_MR_USER || mr->type == RXE_MR_ODP);
 }
 
 /**
@@ -203,8 +207,43 @@ static bool mr_is_persistent(const struct rxe_mr *mr)
 	return true;
 }
 
+/*
+ * Registers memory of the calling process without pinning it. All of its memory is
+ * asked for by address 0 and the largest length.
+ */
+static struct ib_mr *mr_reg_on_demand(struct ib_pd *ibpd, u64 start, u64 length, u64 iova,
+				      int access)
+{
+	struct rxe_mr *mr;
+	int err;
+
+	if (!IBK_ON_DEMAND_PAGING)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (length == U64_MAX && (start || iova))
+		return ERR_PTR(-EINVAL);
+	mr = mr_new(ibpd, RXE_MR_ODP, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->odp = rxe_odp_create();
+	if (IS_ERR(mr->odp)) {
+		err = PTR_ERR(mr->odp);
+		mr->odp = NULL;
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	mr->key.addr = iova;
+	mr->key.length = length;
+	mr->key.valid = 1;
+	mr->start = start;
+	mr->first_offset = offset_in_page(start);
+	mr->ib.iova = iova;
+	mr->ib.length = length;
+	mr_publish(mr);
+	return &mr->ib;
+}
+
 /**
- * rxe_mr_reg_user - reg_user_mr: pin memory of the calling process
+ * rxe_mr_reg_user - reg_user_mr: memory of the calling process, pinned or on demand
  * @ibpd: protection domain
  * @start: address in the process
  * @length: bytes, not 0
@@ -215,20 +254,24 @@ static bool mr_is_persistent(const struct rxe_mr *mr)
  *
  * Context: process context, sleeps.
  * Return: the region or an ERR_PTR: -EINVAL (no bytes, addresses wrap, or a peer may
- * ask for persistence and the memory has none), -EOPNOTSUPP (on-demand paging, DMA
- * handle), -ENOMEM, -ENOSPC, and what pinning says.
+ * ask for persistence and the memory has none), -EOPNOTSUPP (DMA handle, on-demand
+ * paging where it is not to be had, or with persistence), -ENOMEM, -ENOSPC, and what
+ * pinning says.
  */
 struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iova,
 			      int access, struct ib_dmah *dmah, struct ib_udata *udata)
 {
+	const int both = IB_ACCESS_ON_DEMAND | IB_ACCESS_FLUSH_PERSISTENT;
 	struct rxe_mr *mr;
 	u64 pages;
 	int err;
 
-	if (dmah || (access & IB_ACCESS_ON_DEMAND))
+	if (dmah || (access & both) == both)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!length || start + (length - 1) < start || iova + (length - 1) < iova)
 		return ERR_PTR(-EINVAL);
+	if (access & IB_ACCESS_ON_DEMAND)
+		return mr_reg_on_demand(ibpd, start, length, iova, access);
 	pages = ((length - 1 + offset_in_page(start)) >> PAGE_SHIFT) + 1;
 	if (pages > U32_MAX || start != (unsigned long)start ||
 	    length != (size_t)length)

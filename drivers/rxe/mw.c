@@ -82,7 +82,8 @@ static bool region_allows(const struct rxe_mr *mr, const struct rxe_qp *qp,
 	bool zero_based = bind->access & IB_ZERO_BASED;
 	u64 offset = bind->addr - mr->key.addr;
 
-	if (mr->type != RXE_MR_USER || mr->key.key != bind->mr_lkey || mr->key.pd != qp->ib.pd)
+	if ((mr->type != RXE_MR_USER && mr->type != RXE_MR_ODP) ||
+	    mr->key.key != bind->mr_lkey || mr->key.pd != qp->ib.pd)
 		return false;
 	if (!(mr->key.access & IB_ACCESS_MW_BIND) ||
 	    ((bind->access & MW_CHANGES) && !(mr->key.access & IB_ACCESS_LOCAL_WRITE)))

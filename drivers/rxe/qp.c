@@ -245,6 +245,7 @@ static void qp_init(struct rxe_qp *qp)
 		      HRTIMER_MODE_REL);
 	rxe_task_init(&sq->task, qp, sq->counts,
 		      rxe_qp_is_datagram(qp) ? rxe_datagram_send_task : sq_task);
+	rxe_fault_init(&sq->fault, &sq->task);
 	spin_lock_init(&rq->post_lock);
 	skb_queue_head_init(&rq->rxq);
 	timer_setup(&rq->timer, rxe_responder_timeout, 0);
@@ -252,6 +253,7 @@ static void qp_init(struct rxe_qp *qp)
 		      HRTIMER_MODE_REL);
 	rxe_task_init(&rq->task, qp, rq->counts,
 		      rxe_qp_is_datagram(qp) ? rxe_datagram_receive_task : rxe_responder_task);
+	rxe_fault_init(&rq->fault, &rq->task);
 }
 
 static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
@@ -440,6 +442,8 @@ int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	hrtimer_cancel(&qp->sq.rnr_timer);
 	hrtimer_cancel(&qp->rq.nak_timer);
 	timer_delete_sync(&qp->rq.timer);
+	rxe_fault_cancel(&qp->sq.fault);
+	rxe_fault_cancel(&qp->rq.fault);
 	/* no destructor of an skb calls the tasks any more */
 	rxe_datagram_exit(qp);
 	rxe_flow_exit(&qp->sq.flow);
@@ -532,6 +536,8 @@ static void qp_reset(struct rxe_qp *qp)
 	hrtimer_cancel(&sq->rnr_timer);
 	hrtimer_cancel(&rq->nak_timer);
 	timer_delete_sync(&rq->timer);
+	rxe_fault_cancel(&sq->fault);
+	rxe_fault_cancel(&rq->fault);
 	skb_queue_purge(&sq->rxq);
 	skb_queue_purge(&rq->rxq);
 	kfree_skb(rq->iter.skb);

@@ -600,7 +600,7 @@ static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
 		memcpy(pkt->payload, rxe_swqe_inline(wqe) + offset, len);
 		return 0;
 	}
-	return rxe_mem_read_sges(qp->ib.pd, wqe->sge, wqe->num_sge, offset,
+	return rxe_mem_read_sges(qp->ib.pd, &qp->sq.fault, wqe->sge, wqe->num_sge, offset,
 				 pkt->payload, len);
 }
 
@@ -619,6 +619,7 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	struct rxe_txpkt pkt;
 	bool ackreq;
 	u8 opcode;
+	int err;
 
 	if (!rxe_qp_is_uc(qp) && !sq_window_open(sq, 1)) {
 		WRITE_ONCE(sq->bulk, wqe->length >= RXE_BULK_PAYLOAD && !sq->flow.light);
@@ -642,9 +643,13 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 		immdt_put(pkt.hdr + op->imm, wqe->imm_data);
 	if (op->flags & OPF_IETH)
 		ieth_write(pkt.hdr + op->ieth, wqe->invalidate_rkey);
-	if (data_payload(qp, wqe, offset, &pkt)) {
+	err = data_payload(qp, wqe, offset, &pkt);
+	if (err) {
 		rxe_burst_drop(burst, &pkt);
-		wqe->status = IB_WC_LOC_PROT_ERR;
+		if (err == -EAGAIN)
+			sq->starved = true;
+		else
+			wqe->status = IB_WC_LOC_PROT_ERR;
 		return false;
 	}
 	rxe_burst_close(burst, &pkt);

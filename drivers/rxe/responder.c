@@ -14,6 +14,7 @@
  *     lengths right? ───────────────── no: error
  *     receive WQE needed, there? ───── no: RNR NAK, the packet comes again
  *     key, bounds, rights? ─────────── no: error
+ *     pages of memory there? ───────── no: the packet waits, and those behind it
  *     place the payload, end of message: completion, MSN; next PSN
  *
  *   rq.progress:  NONE ── SEND First ──► IN_SEND  ── Last ──► NONE
@@ -212,7 +213,7 @@ static void read_start(struct rxe_qp *qp, u32 psn, u64 va, u32 rkey, u32 len)
 	read->left = len;
 }
 
-/* Adds one response to the burst: 0, -ENOMEM for now, or -EFAULT for good. */
+/* Adds one response to the burst: 0, -ENOMEM or -EAGAIN for now, or -EFAULT for good. */
 static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 {
 	struct rxe_resp_read *read = &qp->rq.read;
@@ -221,16 +222,20 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 	u8 opcode = opcode_for_read_response(read->first, last);
 	const struct opcode_info *op = opcode_info(opcode);
 	struct rxe_txpkt pkt;
+	int err = 0;
 
 	if (rxe_burst_add(burst, &pkt, op->hdr_len, len))
 		return -ENOMEM;
 	answer_bth(qp, pkt.hdr, opcode, read->psn, len);
 	if (op->flags & OPF_AETH)
 		aeth_write(pkt.hdr + op->aeth, AETH_ACK_UNLIMITED, qp->rq.msn);
-	if (len && rxe_mem_read(qp, read->rkey, read->va, pkt.payload, len,
-				IB_ACCESS_REMOTE_READ)) {
+	qp->rq.fault.ahead = read->left;
+	if (len)
+		err = rxe_mem_read(qp, read->rkey, read->va, pkt.payload, len,
+				   IB_ACCESS_REMOTE_READ);
+	if (err) {
 		rxe_burst_drop(burst, &pkt);
-		return -EFAULT;
+		return err == -EAGAIN ? -EAGAIN : -EFAULT;
 	}
 	rxe_burst_close(burst, &pkt);
 	read->first = false;
@@ -245,7 +250,7 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 /*
  * Sends responses of the READ under way.  True: the budget is used up; with
  * read.active still set and false, the local queue is full, or there is no
- * memory, and its draining or the timer calls the task again.
+ * memory, or not the page: its draining, the timer or the page calls the task again.
  */
 static bool read_continue(struct rxe_qp *qp, u32 *budget)
 {
@@ -275,6 +280,18 @@ static bool read_continue(struct rxe_qp *qp, u32 *budget)
 		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
 	}
 	return !*budget;
+}
+
+/*
+ * What an access to memory means to the request: an error, and maybe that it is none
+ * yet: without the page nothing has been done that cannot be done again.
+ */
+static enum resp_error access_error(struct rxe_qp *qp, int err, enum resp_error otherwise)
+{
+	if (likely(!err))
+		return RESP_OK;
+	qp->rq.fault.paging = err == -EAGAIN;
+	return err == -EINVAL ? RESP_ERR_ALIGN : otherwise;
 }
 
 static enum resp_error execute_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
@@ -322,7 +339,7 @@ static enum resp_error execute_atomic(struct rxe_qp *qp, const struct rxe_rxpkt 
 		err = rxe_mem_fetch_add(qp, atmeth_rkey(eth), atmeth_va(eth),
 					atmeth_swap_add(eth), &orig);
 	if (err)	/* the memory may be unaligned though its address is not */
-		return err == -EINVAL ? RESP_ERR_ALIGN : RESP_ERR_RKEY;
+		return access_error(qp, err, RESP_ERR_RKEY);
 	res = res_save(qp, pkt->opcode, 1);
 	res->orig = orig;
 	rq->msn = (rq->msn + 1) & PSN_MASK;
@@ -367,7 +384,7 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 		err = rxe_mem_store64(qp, reth_rkey(reth), reth_va(reth), pkt->skb,
 				      pkt->payload_off);
 	if (err)
-		return err == -EINVAL ? RESP_ERR_ALIGN : RESP_ERR_RKEY;
+		return access_error(qp, err, RESP_ERR_RKEY);
 	res = res_save(qp, pkt->opcode, 1);
 	rq->msn = (rq->msn + 1) & PSN_MASK;
 	rq->psn = psn_add(rq->psn, 1);
@@ -384,21 +401,23 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 static enum resp_error place_send(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
+	int err = 0;
 
 	if (!rq->have_wqe && !rxe_recv_get(qp))
 		return RESP_ERR_RNR;
 	if (rq->done + pkt->payload_len > rq->room)
 		return RESP_ERR_RECV_TOO_SHORT;
-	if (pkt->payload_len &&
-	    rxe_mem_write_sges(rxe_recv_pd(qp), rq->sge, rq->num_sge, rq->done, pkt->skb,
-			       pkt->payload_off, pkt->payload_len))
-		return RESP_ERR_LOCAL_OP;
-	return RESP_OK;
+	if (pkt->payload_len)
+		err = rxe_mem_write_sges(rxe_recv_pd(qp), &rq->fault, rq->sge, rq->num_sge,
+					 rq->done, pkt->skb, pkt->payload_off,
+					 pkt->payload_len);
+	return access_error(qp, err, RESP_ERR_LOCAL_OP);
 }
 
 static enum resp_error place_write(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
+	int err = 0;
 
 	/* a WRITE of nothing touches nothing (C9-88) */
 	if ((pkt->op->flags & OPF_START) && rq->length &&
@@ -407,11 +426,11 @@ static enum resp_error place_write(struct rxe_qp *qp, const struct rxe_rxpkt *pk
 	if ((pkt->op->flags & OPF_RWR) && (pkt->op->flags & OPF_END) &&
 	    !rq->have_wqe && !rxe_recv_get(qp))
 		return RESP_ERR_RNR;
-	if (pkt->payload_len &&
-	    rxe_mem_write(qp, rq->rkey, rq->va + rq->done, pkt->skb,
-			  pkt->payload_off, pkt->payload_len, IB_ACCESS_REMOTE_WRITE))
-		return RESP_ERR_RKEY;
-	return RESP_OK;
+	rq->fault.ahead = rq->length - rq->done;
+	if (pkt->payload_len)
+		err = rxe_mem_write(qp, rq->rkey, rq->va + rq->done, pkt->skb,
+				    pkt->payload_off, pkt->payload_len, IB_ACCESS_REMOTE_WRITE);
+	return access_error(qp, err, RESP_ERR_RKEY);
 }
 
 static enum resp_error message_end(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
@@ -626,7 +645,7 @@ static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		err = execute(qp, pkt);
 	else
 		err = RESP_ERR_OPCODE_SEQ;
-	if (!err)
+	if (!err || rq->fault.paging)
 		return;
 	rq->progress = MSG_NONE;
 	rq->psn = psn_add(pkt->psn, 1);
@@ -636,6 +655,7 @@ static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
 }
 
+/* With rq->fault.paging set afterwards, the packet has to come again. */
 static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 		    const struct rxe_rx_iter *at)
 {
@@ -668,7 +688,8 @@ static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	rq->rnr_sent = false;
 	err = execute(qp, pkt);
 	if (err) {
-		request_failed(qp, pkt, err);
+		if (!rq->fault.paging)
+			request_failed(qp, pkt, err);
 		return;
 	}
 	if (unlikely(rq->held.later)) {
@@ -736,8 +757,11 @@ static bool held_request(struct rxe_qp *qp)
 	if (!rxe_reorder_take(&qp->rq.held, qp->rq.psn, &at))
 		return false;
 	it = at;
-	if (rxe_rx_next(&it, &pkt))
+	if (rxe_rx_next(&it, &pkt)) {
 		request(qp, &pkt, &at);
+		if (unlikely(qp->rq.fault.paging))
+			rxe_reorder_add(&qp->rq.held, psn_add(pkt.psn, PSN_MASK), pkt.psn, &at);
+	}
 	consume_skb(at.skb);
 	return true;
 }
@@ -790,6 +814,7 @@ bool rxe_responder_task(struct rxe_qp *qp)
 	struct rxe_rx_iter at;
 	struct rxe_rxpkt pkt;
 
+	rq->fault.paging = false;
 	if (unlikely(READ_ONCE(rq->nak_fired))) {
 		WRITE_ONCE(rq->nak_fired, false);
 		rq->nak_armed = false;
@@ -807,6 +832,13 @@ bool rxe_responder_task(struct rxe_qp *qp)
 			if (!next_packet(qp, &pkt, &at))
 				break;
 			request(qp, &pkt, &at);
+			if (unlikely(rq->fault.paging))
+				rq->iter = at;
+		}
+		if (unlikely(rq->fault.paging)) {
+			/* it is here, and so is what follows: no hole */
+			answer_pending(qp);
+			return false;
 		}
 		budget--;
 	}

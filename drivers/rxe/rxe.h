@@ -64,6 +64,7 @@
 #include "counters.h"
 #include "debugfs.h"
 #include "mem.h"
+#include "odp.h"
 #include "reorder.h"
 #include "track.h"
 #include "verbs.h"
@@ -606,7 +607,8 @@ struct rxe_sq_read {
  * @gap: a response is missing, the timer runs for it
  * @asked: the response for una_psn has been asked for again
  * @nak: AETH syndrome of a fatal NAK for @nak_psn that waits for responses, 0: none
- * @starved: there was no memory for a packet
+ * @starved: there was no memory for a packet, or the page to be sent is absent
+ * @fault: pages that are waited for; a response, in @held
  * @bulk: full packets wait for the window; read by the receive path
  * @hurry: a hole is being filled; likewise
  * @rnr_wait: the peer has asked for a pause
@@ -655,6 +657,7 @@ struct rxe_sq {
 	bool			gap;
 	bool			asked;
 	bool			starved;
+	struct rxe_fault	fault;
 	bool			bulk;
 	bool			hurry;
 	bool			rnr_wait;
@@ -721,6 +724,7 @@ struct rxe_resp_read {
  * @nak_fired: it has fired; set by the timer
  * @nak_due: the next hole that is seen is one too many
  * @hurry: a hole waits to be filled; read by the receive path
+ * @fault: pages that are waited for; a request, in @iter or @held
  * @established: the peer has been heard of
  * @flush_left: in the error state: receives of this pass still to be flushed
  * @last_told: in the error state: nothing more will be taken from the SRQ, and its
@@ -761,6 +765,7 @@ struct rxe_rq {
 	bool			nak_due;
 	bool			nak_fired;
 	bool			hurry;
+	struct rxe_fault	fault;
 	u32			nak_psn;
 	struct rxe_reorder	held;
 	struct patience		patience;

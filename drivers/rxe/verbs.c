@@ -63,7 +63,8 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 					  IB_DEVICE_FLUSH_GLOBAL;
 	if (IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API))
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
-	attr->kernel_cap_flags		= IBK_ALLOW_USER_UNREG;
+	attr->kernel_cap_flags		= IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING;
+	rxe_odp_query(&attr->odp_caps);
 	attr->max_send_sge		= RXE_MAX_SGE;
 	attr->max_recv_sge		= RXE_MAX_SGE;
 	attr->max_sge_rd		= RXE_MAX_SGE;
@@ -260,6 +261,7 @@ const struct ib_device_ops rxe_verbs_ops = {
 
 	.get_dma_mr		= rxe_mr_get_dma,
 	.reg_user_mr		= rxe_mr_reg_user,
+	.advise_mr		= rxe_odp_advise,
 	.alloc_mr		= rxe_mr_alloc,
 	.map_mr_sg		= rxe_mr_map_sg,
 	.dereg_mr		= rxe_mr_dereg,

@@ -194,6 +194,9 @@ mix_new_dmah() {
 		edit rdma/ib_verbs.h 's/(?=struct ib_device_ops \{)/struct ib_dmah;\n/'
 }
 
+# Linux 5.8: before, pages of a process were listed in another form
+mix_new_no_hmm() { edit linux/hmm.h 's/\bhmm_pfns\b/pfns/g'; }
+
 # mixture NAME KDIR HEADERS SOURCES...: HEADERS is the include directory that is edited
 mixture() {
 	local name=$1 kdir=$2 headers=$3 MIX=$TMP/mix objects log=$TMP/mix.log
@@ -272,4 +275,5 @@ mixtures() {
 	new=$(packaged 6.1) || { failed "mixture/new: no headers"; return; }
 	mixture new_timers "$new" "${new%-*}-common/include" drivers/rxe/qp.o drivers/rxe/task.o
 	mixture new_dmah "$new" "${new%-*}-common/include" compat/ib_ops.o drivers/rxe/{mr,verbs}.o
+	mixture new_no_hmm "$new" "${new%-*}-common/include" drivers/rxe/{odp,mr,verbs}.o
 }

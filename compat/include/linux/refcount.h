@@ -31,6 +31,11 @@ static inline unsigned int refcount_read(const refcount_t *r)
 	return atomic_read(&r->refs);
 }
 
+static inline void refcount_inc(refcount_t *r)
+{
+	atomic_inc(&r->refs);
+}
+
 static inline bool refcount_inc_not_zero(refcount_t *r)
 {
 	return atomic_inc_not_zero(&r->refs);

@@ -39,6 +39,19 @@ enum ib_port_phys_state {
 #endif
 
 /*
+ * Loses, where there is less: FLUSH and ATOMIC WRITE reach memory on demand
+ * unannounced; to look for pages is advice that nobody can give.
+ */
+#if !RXE_HAVE_IB_ODP_SUPPORT_FLUSH
+#define IB_ODP_SUPPORT_FLUSH		0
+#define IB_ODP_SUPPORT_ATOMIC_WRITE	0
+#endif
+
+#if !RXE_HAVE_IB_ADVISE_MR_NO_FAULT
+#define IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT 2
+#endif
+
+/*
  * What a device can do. The members that the driver fills, for kernels whose own
  * structure lacks some of them; ib_ops.c copies the others' counterparts.
  */
@@ -78,14 +91,17 @@ struct rxe_compat_ib_device_attr {
 	unsigned int		max_fast_reg_page_list_len;
 	u16			max_pkeys;
 	u8			local_ca_ack_delay;
+	struct ib_odp_caps	odp_caps;
 };
 
 /* kernel_cap_flags that the driver sets */
 enum {
 	RXE_COMPAT_IBK_ALLOW_USER_UNREG = 1 << 0,
+	RXE_COMPAT_IBK_ON_DEMAND_PAGING = 1 << 1,
 };
 
 #define IBK_ALLOW_USER_UNREG	RXE_COMPAT_IBK_ALLOW_USER_UNREG
+#define IBK_ON_DEMAND_PAGING	RXE_COMPAT_IBK_ON_DEMAND_PAGING
 
 #ifndef RXE_COMPAT_KERNEL_IB_OPS
 #define ib_device_attr		rxe_compat_ib_device_attr
@@ -94,6 +110,12 @@ enum {
 #else
 #define rxe_compat_ib_device_attr ib_device_attr
 #endif /* !RXE_HAVE_IB_DEVICE_ATTR_KERNEL_CAP_FLAGS */
+
+/* see <linux/hmm.h> */
+#if !RXE_HAVE_HMM_PFNS || !RXE_HAVE_HMM_RANGE_FAULT
+#undef IBK_ON_DEMAND_PAGING
+#define IBK_ON_DEMAND_PAGING	0
+#endif
 
 #if RXE_HAVE_IB_DEVICE_OPS
 #define rxe_compat_ib_port_attr	ib_port_attr
@@ -218,6 +240,9 @@ struct rxe_compat_ib_device_ops {
 	int (*map_mr_sg)(struct ib_mr *mr, struct scatterlist *sg, int nents,
 			 unsigned int *sg_offset);
 	int (*dereg_mr)(struct ib_mr *mr, struct ib_udata *udata);
+	int (*advise_mr)(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+			 struct ib_sge *sg_list, u32 num_sge,
+			 struct rxe_compat_uverbs_attr_bundle *attrs);
 	int (*alloc_mw)(struct ib_mw *mw, struct ib_udata *udata);
 	int (*dealloc_mw)(struct ib_mw *mw);
 	struct rdma_hw_stats *(*alloc_hw_port_stats)(struct ib_device *device, u32 port);

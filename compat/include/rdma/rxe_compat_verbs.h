@@ -44,6 +44,16 @@ enum rdma_ah_attr_type {
 #define IB_FW_VERSION_NAME_MAX	32
 #endif
 
+/* On-demand paging is not offered there. */
+enum ib_uverbs_advise_mr_advice {
+	IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH,
+	IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+};
+
+#define IB_UVERBS_ADVISE_MR_FLAG_FLUSH	1
+#define IB_ODP_SUPPORT_IMPLICIT		0
+#define IB_ODP_SUPPORT_SRQ_RECV		0
+
 /* By which IP a datagram came; the core does not ask (compat/ib_datagram.c). */
 #if !RXE_HAVE_IB_WC_NETWORK_HDR_TYPE
 #define RDMA_NETWORK_IPV4	0

@@ -12,6 +12,8 @@
  *	storm crowd PROCESSES SECONDS [SEED]	torture of two pairs in each
  *			process; half of them are killed
  *
+ * With STORM_ON_DEMAND in the environment memory is not pinned, and its pages go, too.
+ *
  * The last line counts what was done; a run that has done nothing fails. Status 3:
  * a device has gone, which the caller may have wanted.
  */
@@ -63,6 +65,7 @@ struct pair {
 static struct side sides[2];
 static struct pair *pairs_known;
 static int num_known;
+static int on_demand;	/* IBV_ACCESS_ON_DEMAND, or 0 */
 static uint64_t sent, received, failures, creations;
 
 static double now(void)
@@ -118,7 +121,7 @@ static void side_open(struct side *s, const char *name, int cqes)
 	if (!s->pd)
 		die("alloc_pd");
 	s->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, ACCESS);
+	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, ACCESS | on_demand);
 	s->cq = ibv_create_cq(s->context, cqes, NULL, NULL, 0);
 	if (!s->mr || !s->cq)
 		die("reg_mr, create_cq");
@@ -300,9 +303,17 @@ static void post_receive(struct side *s, struct ibv_qp *qp)
 static void memory_anew(struct side *s)
 {
 	must(ibv_dereg_mr(s->mr), "dereg_mr");
-	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, ACCESS);
+	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, ACCESS | on_demand);
 	if (!s->mr)
 		die("reg_mr");
+}
+
+/* Pages that are not pinned: the next access gets others. */
+static void pages_anew(struct side *s)
+{
+	uint32_t at = below(MEMORY) & ~4095, most = MEMORY - at;
+
+	must(madvise(s->memory + at, below(most) + 1, MADV_DONTNEED) ? errno : 0, "madvise");
 }
 
 /* Whatever state they are in */
@@ -354,7 +365,11 @@ static void torture(int pairs, double seconds)
 		case 13:
 			memory_anew(&sides[s]);
 			break;
-		case 14 ... 200:
+		case 14 ... 30:
+			if (on_demand)
+				pages_anew(&sides[s]);
+			break;
+		case 31 ... 200:
 			for (n = below(4); n >= 0; n--)
 				post_receive(&sides[s], p->qp[s]);
 			break;
@@ -510,6 +525,7 @@ int main(int argc, char **argv)
 	seed = argc > 2 + numbers ? strtoull(argv[2 + numbers], NULL, 0) :
 				    (uint64_t)time(NULL) * 2654435761u + getpid();
 	seed |= 1;
+	on_demand = getenv("STORM_ON_DEMAND") ? IBV_ACCESS_ON_DEMAND : 0;
 	printf("seed %" PRIu64 "\n", seed);
 	fflush(stdout);
 	if (!strcmp(what, "torture"))
