@@ -373,6 +373,15 @@ void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 	pkt->skb = NULL;
 }
 
+/*
+ * Whose packet it is, over IPv4. The sockets of tunnels do not want what they send to
+ * a group to come back, but other queue pairs here may be in the group.
+ */
+static struct sock *burst_sock4(const struct rxe_flow *flow)
+{
+	return ipv4_is_multicast(flow->daddr.v4) ? NULL : flow->dev->net->sock4->sk;
+}
+
 /**
  * rxe_burst_send - hand a burst to the stack
  * @burst: the burst, empty afterwards
@@ -412,7 +421,7 @@ void rxe_burst_send(struct rxe_burst *burst)
 		skb->dev = flow->dst->dev;
 		skb_dst_set_noref(skb, flow->dst);
 		if (flow->family == AF_INET)
-			err = ip_local_out(rnet->net, rnet->sock4->sk, skb);
+			err = ip_local_out(rnet->net, burst_sock4(flow), skb);
 		else
 			err = ip6_local_out(rnet->net, rnet->sock6->sk, skb);
 		if (unlikely(net_xmit_eval(err)))

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 # mcast.sh - multicast: groups joined by rdma_cm (mckey), datagrams from one namespace
-# to the other, and whether the netdev is a member on the wire for just as long.
+# to the other and within a device, and whether the netdev is a member on the wire for
+# just as long.
 
 # joined NS NETDEV GROUP: does the netdev listen to the group?
 joined() { ip netns exec "$1" ip maddr show dev "$2" | grep -qwi "$3"; }
 not_joined() { ! joined "$@"; }
 joined_or_ended() { joined "${@:2}" || ! kill -0 "$1" 2>/dev/null; }
 
-# mckey GROUP LOCAL REMOTE: the receiver in ns1, the sender in ns2
+# mckey GROUP LOCAL REMOTE [NS]: the receiver in ns1, the sender in ns2, or in NS
 mckey_pair() {
-	local group=$1 local=$2 remote=$3 receiver
+	local group=$1 local=$2 remote=$3 ns=${4:-ns2} receiver
 
 	n1 timeout -k 1 "$PATIENCE" mckey -m "$group" -b "$local" -C 10 >"$CASE_LOG.receiver" 2>&1 &
 	receiver=$!
@@ -26,7 +27,7 @@ mckey_pair() {
 		return 1
 	fi
 	sleep 1
-	n2 timeout -k 1 "$PATIENCE" mckey -m "$group" -b "$remote" -s -C 10 ||
+	ip netns exec "$ns" timeout -k 1 "$PATIENCE" mckey -m "$group" -b "$remote" -s -C 10 ||
 		bad "the sender fails: status $?"
 	wait $receiver || bad "the receiver fails: status $?: $(tail -n 1 "$CASE_LOG.receiver")" || return
 	cat "$CASE_LOG.receiver"
@@ -55,6 +56,8 @@ else
 fi
 check mckey-ipv4 mckey_pair 239.1.1.1 10.1.0.1 10.1.0.2
 check mckey-ipv6 mckey_pair ff0e::1:2 fd01::1 fd01::2
+check own-ipv4 mckey_pair 239.1.1.2 10.1.0.1 10.1.0.1 ns1
+check own-ipv6 mckey_pair ff0e::1:3 fd01::1 fd01::1 ns1
 check killed killed
 check no-leaks no_leaks
 check clean cleanup_all
