@@ -25,6 +25,9 @@
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |	\
 				 IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
+/* Programs use one set of flags for regions and queue pairs: without meaning here */
+#define QP_ACCESS_IGNORED	(IB_ACCESS_ON_DEMAND | IB_ACCESS_MW_BIND)
+
 /* --- the send side's task --------------------------------------------------- */
 
 /**
@@ -209,8 +212,9 @@ static void qp_set_caps(struct rxe_qp *qp, struct ib_qp_cap *cap)
 			 cap->max_inline_data);
 
 	room = max_t(u32, room, sizeof(struct rxe_sge));
-	cap->max_send_wr = max(cap->max_send_wr, 1U);
-	cap->max_recv_wr = max(cap->max_recv_wr, 1U);
+	/* as many as the rings hold: who fills them up to this sees them full */
+	cap->max_send_wr = roundup_pow_of_two(max(cap->max_send_wr, 1U) + 1) - 1;
+	cap->max_recv_wr = roundup_pow_of_two(max(cap->max_recv_wr, 1U) + 1) - 1;
 	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
 	cap->max_send_sge = min_t(u32, room / sizeof(struct rxe_sge), RXE_MAX_SGE);
 	cap->max_inline_data = room;
@@ -471,7 +475,8 @@ static int modify_check(struct rxe_qp *qp, const struct ib_qp_attr *attr, int ma
 		return -EINVAL;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= RXE_MAX_PKEY)
 		return -EINVAL;
-	if ((mask & IB_QP_ACCESS_FLAGS) && (attr->qp_access_flags & ~QP_ACCESS_SUPPORTED))
+	if ((mask & IB_QP_ACCESS_FLAGS) &&
+	    (attr->qp_access_flags & ~(QP_ACCESS_SUPPORTED | QP_ACCESS_IGNORED)))
 		return -EINVAL;
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > rxe_verbs_mtu(qp->dev->ndev)))
