@@ -88,7 +88,8 @@ static bool region_allows(const struct rxe_mr *mr, const struct rxe_qp *qp,
 	if (!(mr->key.access & IB_ACCESS_MW_BIND) ||
 	    ((bind->access & MW_CHANGES) && !(mr->key.access & IB_ACCESS_LOCAL_WRITE)))
 		return false;
-	if (bind->access & ~(MW_ACCESS | IB_ZERO_BASED))
+	/* what local access is allowed is the region's affair */
+	if (bind->access & ~(MW_ACCESS | IB_ZERO_BASED | IB_ACCESS_LOCAL_WRITE))
 		return false;
 	/* the addresses of a window must not wrap, whatever its first one is called */
 	if (zero_based && bind->length - 1 > U64_MAX - bind->addr)
