@@ -11,7 +11,11 @@ srq_pingpong() {
 	! grep -aE 'invalid data|memcmp' "$CASE_LOG.client" "$CASE_LOG.server" || bad "wrong data"
 }
 
+# Extended connections are not offered: the program says so and ends.
+xrc_refused() { expect_error "XRC|not support" ibv_xsrq_pingpong -d rxe0 -g "$(gid_index rxe0 v4)" 10.1.0.2; }
+
 check setup setup || return
+check xrc-refused xrc_refused
 check pingpong srq_pingpong -n 100
 check pingpong-events srq_pingpong -e -n 50
 check pingpong-few-receives srq_pingpong -r 17 -n 50
