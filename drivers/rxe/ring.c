@@ -22,8 +22,9 @@
 
 #define RING_MIN_ELEMENT	64u		/* a cache line of its own each */
 #define RING_MAX_ELEMENT	(64u << 10)
-#define RING_MAX_SLOTS		0x100000u
-#define RING_MAX_BYTES		0x10000000u
+/* What RXE_MAX_QP_WR needs with one element each; with many it may not fit */
+#define RING_MAX_SLOTS		0x200000u
+#define RING_MAX_BYTES		0x40000000u
 
 /**
  * struct rxe_ring_mem - memory of one ring

@@ -2,20 +2,57 @@
 # shellcheck shell=bash
 # devinfo.sh - what the device says about itself.
 
-# field NAME: of ibv_devinfo -v
-field() { awk -v n="$1:" '$1 == n { print $2; exit }' "$CASE_LOG.info"; }
+# field NAME: of ibv_devinfo -v, as the first case has seen it
+INFO=$LOGS/devinfo.info
+field() { awk -v n="$1:" '$1 == n { print $2; exit }' "$INFO"; }
 at_least() { [ "$(field "$1")" -ge "$2" ] 2>/dev/null || bad "$1 is '$(field "$1")', less than $2"; }
 is() { [ "$(field "$1")" = "$2" ] || bad "$1 is '$(field "$1")', not $2"; }
 
 devinfo() {
-	ibv_devinfo -v -d rxe0 >"$CASE_LOG.info" || bad "ibv_devinfo fails" || return
-	cat "$CASE_LOG.info"
+	ibv_devinfo -v -d rxe0 >"$INFO" || bad "ibv_devinfo fails" || return
+	cat "$INFO"
 	is hca_id rxe0 && is transport InfiniBand && is phys_port_cnt 1 && is link_layer Ethernet &&
 		is state PORT_ACTIVE && is max_mtu 4096 && is active_mtu 4096 &&
-		is atomic_cap ATOMIC_HCA &&
-		at_least max_qp 1000 && at_least max_cq 1000 && at_least max_mr 1000 &&
-		at_least max_pd 1000 && at_least max_qp_wr 1024 && at_least max_cqe 1024 &&
-		at_least max_sge 16 && at_least max_qp_rd_atom 16
+		is atomic_cap ATOMIC_HCA
+}
+
+# At least what the kernel's own driver promises.
+limits() {
+	local name
+
+	for name in max_qp=1048560 max_qp_wr=1048576 max_sge=32 max_sge_rd=32 max_cq=1048576 max_cqe=32767 \
+		max_mr=524286 max_mw=524286 max_pd=1048576 max_ah=32767 max_srq=917503 max_srq_wr=1048576 \
+		max_srq_sge=27 max_qp_rd_atom=128 max_qp_init_rd_atom=128 max_res_rd_atom=258048 \
+		max_mcast_grp=8192 max_mcast_qp_attach=56 max_total_mcast_qp_attach=458752; do
+		at_least "${name%=*}" "${name#*=}" || return
+	done
+}
+
+# EUI-64 of the MAC address: FF FE in the middle, and the "local" bit turned
+guid() {
+	local mac
+
+	IFS=: read -ra mac < <(n1 cat /sys/class/net/veth0/address)
+	mac[0]=$(printf %02x $((0x${mac[0]} ^ 2)))
+	is node_guid "${mac[0]}${mac[1]}:${mac[2]}ff:fe${mac[3]}:${mac[4]}${mac[5]}" &&
+		is sys_image_guid "$(field node_guid)" && is phys_state LINK_UP && is active_width 1X
+}
+
+# A program that watches hears that the port goes down, and comes back.
+heard() { grep -q "$1" "$CASE_LOG.watch"; }
+asyncwatch() {
+	local watch
+
+	stdbuf -oL timeout "$PATIENCE" ibv_asyncwatch -d rxe0 >"$CASE_LOG.watch" 2>&1 &
+	watch=$!
+	eventually heard 'async event FD' || bad "ibv_asyncwatch does not start" || return
+	n2 ip link set veth1 down
+	eventually heard IBV_EVENT_PORT_ERR || bad "no port error: $(tail -n 1 "$CASE_LOG.watch")"
+	n2 ip link set veth1 up
+	eventually heard IBV_EVENT_PORT_ACTIVE || bad "no port active: $(tail -n 1 "$CASE_LOG.watch")"
+	kill $watch
+	eventually port_is rxe0 ACTIVE || bad "the port stays $(port_state rxe0)"
+	! grep -q '^' "$REASON"
 }
 
 gid_table() {
@@ -49,8 +86,11 @@ bad_device() { expect_error 'not found|no' ibv_devinfo -d nothere0; }
 
 check setup setup
 check devinfo devinfo
+check limits limits
+check guid guid
 check gids gid_table
 check netlink netlink
 check counters counters
+check asyncwatch asyncwatch
 check no-such-device bad_device
 check clean cleanup_all
