@@ -270,7 +270,8 @@ static void debug_vacate(const char *name)
  * rxe_debugfs_add() - enable_driver: let a device be looked at
  * @ibdev: device, registered
  *
- * Where there is no debugfs, nothing is to be seen, and nothing else is amiss.
+ * Where there is no debugfs, nothing is to be seen, and nothing else is amiss.  The
+ * core calls this again after it has moved a device to another namespace.
  *
  * Context: process context.
  * Return: 0.
@@ -282,6 +283,8 @@ int rxe_debugfs_add(struct ib_device *ibdev)
 	unsigned int i;
 
 	mutex_lock(&debug_mutex);
+	if (!list_empty(&dev->debug.list))	/* it has moved to another namespace */
+		goto out;
 	dev->debug.number = ++debug_last;
 	strscpy(dev->debug.name, dev_name(&ibdev->dev), sizeof(dev->debug.name));
 	debug_vacate(dev->debug.name);
@@ -296,6 +299,7 @@ int rxe_debugfs_add(struct ib_device *ibdev)
 	spin_lock(&debug_lock);
 	list_add_tail(&dev->debug.list, &debug_list);
 	spin_unlock(&debug_lock);
+out:
 	mutex_unlock(&debug_mutex);
 	return 0;
 }

@@ -125,8 +125,8 @@ rdma_shows() {
 		bad "pid $CLIENT: '$(rdma resource show qp pid "$CLIENT" 2>&1)'" || return
 	for lines in "cq link" "mr dev" "pd dev"; do
 		# shellcheck disable=SC2086 # words
-		rdma resource show $lines rxe0 pid "$SERVER" | grep -q "comm ib_write_bw" ||
-			bad "rdma resource show $lines: '$(rdma resource show $lines rxe0)'" || return
+		rdma resource show $lines dev rxe0 pid "$SERVER" | grep -q "comm ib_write_bw" ||
+			bad "rdma resource show $lines: '$(rdma resource show $lines dev rxe0)'" || return
 	done
 	rdma -dd resource show mr dev rxe0 pid "$SERVER" | grep -q "type user" || bad "no details of a region"
 }
