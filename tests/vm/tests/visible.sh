@@ -123,10 +123,10 @@ rdma_shows() {
 		bad "lqpn $1: '$(rdma resource show qp link rxe0/1 lqpn "$1" 2>&1)'" || return
 	[ "$(rdma resource show qp pid "$CLIENT" | grep -c "lqpn $2 ")" = 1 ] ||
 		bad "pid $CLIENT: '$(rdma resource show qp pid "$CLIENT" 2>&1)'" || return
-	for lines in "cq link" "mr dev" "pd dev"; do
+	for lines in "cq dev" "mr dev" "pd dev"; do
 		# shellcheck disable=SC2086 # words
-		rdma resource show $lines dev rxe0 pid "$SERVER" | grep -q "comm ib_write_bw" ||
-			bad "rdma resource show $lines: '$(rdma resource show $lines dev rxe0)'" || return
+		rdma resource show $lines rxe0 pid "$SERVER" | grep -q "comm ib_write_bw" ||
+			bad "rdma resource show $lines: '$(rdma resource show $lines rxe0)'" || return
 	done
 	rdma -dd resource show mr dev rxe0 pid "$SERVER" | grep -q "type user" || bad "no details of a region"
 }
@@ -241,7 +241,7 @@ listeners() {
 	local said status
 
 	core_makes_links || { skip "cores of this age do not tell what rdma_cm listens on"; return; }
-	n1 rping -s -a 10.1.0.1 -p 7174 >"$CASE_LOG.rping" 2>&1 &
+	ip netns exec ns1 rping -s -a 10.1.0.1 -p 7174 >"$CASE_LOG.rping" 2>&1 &
 	TRAFFIC=$!
 	eventually sh -c 'ip netns exec ns1 rdma resource show cm_id | grep -q "state LISTEN"' ||
 		bad "rping does not listen: $(cat "$CASE_LOG.rping"; n1 rdma resource show cm_id)" || return
@@ -249,7 +249,7 @@ listeners() {
 	printf '%s\n' "$said"
 	grep -qE "^rdma_cm/tcp +rxe0|^rdma_cm/tcp .*:7174 +$TRAFFIC/rping" <<<"$said" || bad "no listener: $said" || return
 	grep -qE '^udp +- +\*:4791 .*RoCE v2' <<<"$said" || bad "no RoCE port: $said" || return
-	n1 python3 -c 'import socket, time
+	ip netns exec ns1 python3 -c 'import socket, time
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("10.1.0.1", 7174)); s.listen(1); time.sleep(600)' &
 	TRAFFIC="$TRAFFIC $!"
