@@ -134,8 +134,8 @@ mtu() {
 	local pair
 
 	link_add ns1 rxe0 veth0 || return
-	# the headers of RoCE v2 take 96 bytes
-	for pair in 9000:4096 2300:2048 1500:1024 1000:512 4192:4096 4191:2048 1120:1024 1119:512; do
+	# the headers of RoCE v2 take 96 bytes; below 1280 there is no IPv6, so not at the end
+	for pair in 9000:4096 2300:2048 1500:1024 1000:512 4192:4096 4191:2048 1120:1024 1119:512 4500:4096; do
 		n1 ip link set veth0 mtu "${pair%:*}"
 		eventually mtu_is "${pair#*:}" || bad "MTU ${pair%:*}: active_mtu is not ${pair#*:}" || return
 	done
