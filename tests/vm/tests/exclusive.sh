@@ -35,7 +35,8 @@ placed() {
 exclusive() {
 	local i
 
-	driver_load && rdma system set netns exclusive || bad "no exclusive mode" || return
+	# the kernel refuses it while namespaces of the test before are still being taken down
+	driver_load && eventually rdma system set netns exclusive || bad "no exclusive mode" || return
 	net_up && link_add ns1 rxe0 veth0 && link_add ns2 rxe1 veth1 || return
 	placed ns1 rxe0 && placed ns2 rxe1 || return
 	# sysfs shows a namespace's own devices
