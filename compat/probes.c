@@ -19,9 +19,8 @@
  * deleting probes. "yes" is the newest form, and a probe that every supported
  * kernel answers with "yes" can go.
  *
- * Traps: an undeclared function is only a warning when it is called, so ask for
- * its address; sizeof does not work on a bit field, so assign to it; the block
- * must not depend on another block.
+ * Traps: an undeclared function is only a warning when called, so ask for its address;
+ * sizeof does not work on a bit field, so assign to it; no block may need another.
  */
 
 /*
@@ -31,13 +30,13 @@
  * Linux 7.1: "ipv6: remove ipv6_stub infrastructure completely"
  * Header: net_ipv6_stubs_h net/ipv6_stubs.h
  *
- * Linux 4.11: "locking/refcounts: Add a new refcount_t type"
+ * Linux 4.11: "refcount_t: Introduce a special purpose refcount type"
  * Header: linux_refcount_h linux/refcount.h
  *
  * Linux 4.14: "IB/core: Add new ioctl interface"
  * Header: rdma_uverbs_ioctl_h rdma/uverbs_ioctl.h
  *
- * Linux 4.16: "RDMA/core: Add resource tracking for create and destroy QPs"
+ * Linux 4.16: "RDMA/restrack: Add general infrastructure to track RDMA resources"
  * Header: rdma_restrack_h rdma/restrack.h
  *
  * Linux 4.14: "mm/hmm: heterogeneous memory management (HMM for short)"
@@ -253,7 +252,7 @@ PROBE(ib_ops_destroy_ah_int)
 	SAME(ops.destroy_ah, int (*)(struct ib_ah *, u32));
 }
 
-/* Linux 5.10: "RDMA: Restore ability to fail on CQ destroy" */
+/* Linux 5.10: "RDMA: Allow fail of destroy CQ" */
 #line 1 "probe:ib_ops_destroy_cq_int"
 PROBE(ib_ops_destroy_cq_int)
 {
@@ -353,7 +352,7 @@ PROBE(ib_post_const)
 }
 #endif
 
-/* Linux 4.18: "RDMA: Use GID from the ib_gid_attr during the add_gid() callback" */
+/* Linux 4.19: "RDMA: Use GID from the ib_gid_attr during the add_gid() callback" */
 #line 1 "probe:add_gid_attr"
 #ifndef DECLARE_RDMA_OBJ_SIZE
 PROBE(add_gid_attr)
@@ -364,7 +363,7 @@ PROBE(add_gid_attr)
 }
 #endif
 
-/* Linux 4.17: "IB/core: Refactor GID modify code for RoCE": the attribute has the place */
+/* Linux 4.17: "RDMA: Use ib_gid_attr during GID modification": the attribute has the place */
 #line 1 "probe:del_gid_attr"
 #ifndef DECLARE_RDMA_OBJ_SIZE
 PROBE(del_gid_attr)
@@ -400,7 +399,7 @@ PROBE(map_mr_sg_offset)
 }
 #endif
 
-/* Linux 4.11: "IB/core: Remove ib_device.dma_device": the parent's DMA, whatever it is */
+/* Linux 4.11: "IB/rxe, IB/rdmavt: Use dma_virt_ops instead of duplicating it" */
 #line 1 "probe:ib_dma_mapping_ops_free"
 #ifndef DECLARE_RDMA_OBJ_SIZE
 struct ib_dma_mapping_ops {
@@ -408,7 +407,7 @@ struct ib_dma_mapping_ops {
 };
 #endif
 
-/* Linux 4.17: "RDMA/uverbs: Expose driver_id and device cap flags" */
+/* Linux 4.17: "IB/uverbs: Extend uverbs_ioctl header with driver_id" */
 #line 1 "probe:ib_device_driver_id"
 #ifndef DECLARE_RDMA_OBJ_SIZE
 PROBE(ib_device_driver_id)
@@ -515,7 +514,7 @@ PROBE(ib_uverbs_wr_opcode)
 	(void)opcode;
 }
 
-/* Linux 5.10: "ib_user_verbs.h: Added ib_uverbs_wc_opcode", as it was sent: those of completions */
+/* Linux 5.10: "RDMA/core: Added missing WR and WC opcodes": those of completions */
 #line 1 "probe:ib_uverbs_wc_opcode"
 PROBE(ib_uverbs_wc_opcode)
 {
@@ -542,7 +541,7 @@ PROBE(ib_uverbs_wr_flush)
 	(void)opcode;
 }
 
-/* Linux 6.2: "RDMA: Extend RDMA kernel verbs ABI to support atomic write" */
+/* Linux 6.2: "RDMA: Extend RDMA kernel ABI to support atomic write" */
 #line 1 "probe:ib_device_atomic_write"
 PROBE(ib_device_atomic_write)
 {
@@ -576,7 +575,7 @@ PROBE(arch_wb_cache_pmem)
 	DECLARED(arch_wb_cache_pmem);
 }
 
-/* Linux 4.8: headers of RoCE v2 are counted, not only those of v1 (commit unknown) */
+/* Linux 4.8: "IB/core: Take into account optional UDP and XRC headers" (not verified) */
 #line 1 "probe:iboe_get_mtu_v2"
 PROBE(iboe_get_mtu_v2)
 {
@@ -585,7 +584,7 @@ PROBE(iboe_get_mtu_v2)
 	(void)bytes;
 }
 
-/* Linux 5.10: "IB/core: Change active_speed to u16" */
+/* Linux 5.10: "RDMA: Fix link active_speed size" */
 #line 1 "probe:ib_port_attr_active_speed_u16"
 PROBE(ib_port_attr_active_speed_u16)
 {
@@ -615,7 +614,7 @@ PROBE(ib_uses_virt_dma)
 	DECLARED(ib_uses_virt_dma);
 }
 
-/* Linux 5.1: "RDMA/core: Add support for adding and deleting links" and so on */
+/* Linux 5.1: "RDMA/core: Add RDMA_NLDEV_CMD_NEWLINK/DELLINK support" */
 #line 1 "probe:rdma_link_ops"
 PROBE(rdma_link_ops)
 {
@@ -743,28 +742,28 @@ PROBE(ib_umem_sgt_append)
 	MEMBER(struct ib_umem, sgt_append);
 }
 
-/* Linux 4.5: "IB/core: IB/core: Extend ib_uverbs_create_qp" */
+/* Linux 4.5: "IB/core: Add ib_is_udata_cleared" */
 #line 1 "probe:ib_is_udata_cleared"
 PROBE(ib_is_udata_cleared)
 {
 	DECLARED(ib_is_udata_cleared);
 }
 
-/* Linux 5.5: "RDMA/umem: Remove the dmasync argument"; see also ib_umem_get_device */
+/* Linux 5.5: "IB/umem: remove the dmasync argument to ib_umem_get"; see also ib_umem_get_device */
 #line 1 "probe:ib_umem_get_no_dmasync"
 PROBE(ib_umem_get_no_dmasync)
 {
 	(void)ib_umem_get(NULL, 0, 0, 0);
 }
 
-/* Linux 5.6: "RDMA/umem: Move to allocate SG table from pages": the device, not the udata */
+/* Linux 5.6: "IB: Allow calls to ib_umem_get from kernel ULPs": the device, not the udata */
 #line 1 "probe:ib_umem_get_device"
 PROBE(ib_umem_get_device)
 {
 	SAME(&ib_umem_get, struct ib_umem *(*)(struct ib_device *, unsigned long, size_t, int));
 }
 
-/* Linux 5.3: "RDMA/umem: Combine contiguous PAGE_SIZE regions in SGEs" */
+/* Linux 5.2: "RDMA/umem: Combine contiguous PAGE_SIZE regions in SGEs" */
 #line 1 "probe:ib_umem_sg_nents"
 PROBE(ib_umem_sg_nents)
 {
@@ -780,7 +779,7 @@ PROBE(addrconf_addr_eui48)
 	DECLARED(addrconf_addr_eui48);
 }
 
-/* Linux 4.13: "ip6: add ip6_make_flowinfo helper" */
+/* Linux 4.6: "ip6: add ip6_make_flowinfo helper" */
 #line 1 "probe:ip6_make_flowinfo"
 PROBE(ip6_make_flowinfo)
 {
@@ -800,7 +799,7 @@ PROBE(ip6_dst_lookup_flow_net)
 				   const struct in6_addr *));
 }
 
-/* Linux 7.2: "udp_tunnel: Pass struct sock to setup_udp_tunnel_sock()." */
+/* Linux 7.2: "udp_tunnel: Pass struct sock to setup_udp_tunnel_sock().", in 7.0 stable, too */
 #line 1 "probe:setup_udp_tunnel_sock_sk"
 PROBE(setup_udp_tunnel_sock_sk)
 {
@@ -825,7 +824,7 @@ PROBE(udp_tunnel_sock_release_sk)
 
 /*
  * Pages of a process that is not stopped for it, where the kernel is configured so.
- * Linux 5.2: "mm/hmm: improve and rename hmm_vma_fault() to hmm_range_fault() v3"
+ * Linux 5.2: "mm/hmm: improve and rename hmm_vma_fault() to hmm_range_fault()"
  * Export: hmm_range_fault hmm_range_fault
  */
 
@@ -874,7 +873,7 @@ PROBE(device_dma_ops)
 #error "no"
 #endif
 
-/* Linux 4.5: "kmemcg: account certain kmem allocations to memcg" */
+/* Linux 4.5: "memcg: only account kmem allocations marked as __GFP_ACCOUNT" */
 #line 1 "probe:gfp_kernel_account"
 #ifndef GFP_KERNEL_ACCOUNT
 #error "no"
@@ -912,17 +911,20 @@ PROBE(for_each_sgtable_page)
 }
 #endif
 
-/* Linux 5.9: "treewide: Introduce tasklet_setup" */
+/* Linux 5.9: "tasklet: Introduce new initialization API" */
 #line 1 "probe:tasklet_setup"
 PROBE(tasklet_setup)
 {
 	DECLARED(tasklet_setup);
 }
 
-/* Linux 4.15: "timer: Prepare to change timer callback argument type" */
+/* Linux 4.14: "timer: Prepare to change timer callback argument type": a macro later */
 #line 1 "probe:timer_setup"
 #ifndef timer_setup
-#error "no"
+PROBE(timer_setup)
+{
+	DECLARED(timer_setup);
+}
 #endif
 
 /* Linux 5.17: "net: add net device refcount tracker infrastructure" */
@@ -993,6 +995,6 @@ PROBE(wq_percpu)
 #error "no"
 #endif
 
-/* Linux 4.7: "sk_buff: allow segmenting based on frag sizes", "sctp: Add GSO support" */
+/* Linux 4.8: "sk_buff: allow segmenting based on frag sizes", "sctp: Add GSO support" */
 #line 1 "probe:skb_gso_sctp"
 int skb_gso_sctp = SKB_GSO_SCTP;
