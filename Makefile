@@ -2,7 +2,8 @@
 #
 # The front door for people. What is built and how is in Kbuild.
 #
-#   make [KDIR=/any/configured/kernel/tree]   build rdma_rxe.ko here
+#   make [KDIR=/any/configured/kernel/tree]   build rdma_rxe.ko here, by gcc or, if that
+#                                             built the kernel, clang
 #   make install                              into the modules of that kernel
 #   make dkms-install [RELEASES=…]            for this and every later kernel
 #   make probe                                ask the kernel only, and say what it lacks
@@ -14,7 +15,14 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 # the directory of this Makefile, whatever the caller's is
 HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 
-kbuild = $(MAKE) -C $(KDIR) M=$(HERE)
+# A kernel that clang built takes modules from clang only. Who names a compiler, as
+# newer DKMS does, knows better.
+ifeq ($(origin CC)$(origin LLVM),defaultundefined)
+built-with = $(shell grep -sx CONFIG_$(1)=y $(KDIR)/include/config/auto.conf)
+compiler := $(if $(call built-with,CC_IS_CLANG),$(if $(call built-with,LD_IS_LLD),LLVM=1,CC=clang))
+endif
+
+kbuild = $(MAKE) -C $(KDIR) M=$(HERE) $(compiler)
 
 .PHONY: all install dkms-install probe check clean kdir
 

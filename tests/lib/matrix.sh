@@ -104,13 +104,19 @@ matrix_known() {
 # matrix_job FRESH KERNEL TEST...: all about one kernel; what it counts and its row of
 # the table go into files, as it may run in a shell of its own
 matrix_job() {
-	local fresh=$1 kernel=$2 result
+	local fresh=$1 kernel=$2 result status
 
 	shift
 	result=$(matrix_results "$kernel")
 	rm -f "$result.counts" "$result.row"
 	PASSED=0 FAILED=0 SKIPPED=0
-	if ! "$VM/kernels" get "$kernel" >/dev/null; then
+	"$VM/kernels" get "$kernel" >/dev/null 2>"$result.why"
+	status=$?
+	cat "$result.why" >&2
+	if [ "$status" -eq 77 ]; then
+		skipped "matrix/$kernel: $(sed -n '$s/^kernels: //p' "$result.why")"
+		matrix_row "$kernel" - - - - '- - -' - >"$result.row"
+	elif [ "$status" -ne 0 ]; then
 		failed "matrix/$kernel: cannot get it"
 	else
 		KEYS[$kernel]=$(matrix_key "$@")
@@ -157,7 +163,8 @@ matrix() {
 	while [ $# -gt 0 ]; do
 		case $1 in
 		-f) fresh=1 ;;
-		-*) bad_usage "matrix takes -f and names or paths of kernels, not '$1'" ;;
+		--clang) mapfile -t -O ${#kernels[@]} kernels < <("$VM/kernels" matrix clang) ;;
+		-*) bad_usage "matrix takes -f, --clang and names or paths of kernels, not '$1'" ;;
 		*) kernels+=("$1") ;;
 		esac
 		shift
@@ -174,7 +181,7 @@ matrix() {
 	mkdir -p "$CACHE/matrix"
 	matrix_row kernel built warnings shims booted 'passed failed skipped' seconds >"$table"
 
-	builds=$("$VM/kernels" matrix build)
+	builds=$("$VM/kernels" matrix build; "$VM/kernels" matrix clang)
 	mapfile -t rest < <(printf '%s\n' "${kernels[@]}" | grep -xF -- "$builds")
 	mapfile -t boots < <(printf '%s\n' "${kernels[@]}" | grep -vxF -- "$builds")
 	matrix_builds "$fresh" "${rest[@]}" &
