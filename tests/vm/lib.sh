@@ -304,9 +304,13 @@ device_gone() { ! device_exists "$1"; }
 # port_state DEVICE: ACTIVE, DOWN
 port_state() { sed 's/.*: //' "/sys/class/infiniband/$1/ports/1/state"; }
 
-# setup [TOPOLOGY]: driver, net_up or TOPOLOGY, both devices; remembers the object counts
+# setup [TOPOLOGY]: driver, TOPOLOGY (as a rule net_up), both devices; remembers the
+# object counts
 setup() {
-	driver_load && "${1:-net_up}" && link_add ns1 rxe0 veth0 && link_add ns2 rxe1 veth1 || return
+	local topology=net_up
+
+	peers_elsewhere || topology=net_up_here
+	driver_load && "${1:-$topology}" && link_add ns1 rxe0 veth0 && link_add ns2 rxe1 veth1 || return
 	driver_is_ours || return
 	eventually port_is rxe0 ACTIVE && eventually port_is rxe1 ACTIVE ||
 		bad "ports are $(port_state rxe0), $(port_state rxe1), not ACTIVE" || return
@@ -358,6 +362,14 @@ core_makes_links() {
 tool_makes_links() {
 	core_makes_links ||
 		! grep -qsw symbol:rdma_nl_register "/lib/modules/$(uname -r)/modules.symbols"
+}
+
+# peers_elsewhere: do queue pairs and address handles find their peers outside the
+# initial namespace? From 4.12 to 4.19 the core looks for the peer's MAC address there,
+# whatever the port says, before the driver is asked.
+peers_elsewhere() {
+	core_makes_links ||
+		! grep -qsw symbol:rdma_create_ah "/lib/modules/$(uname -r)/modules.symbols"
 }
 
 # fresh_start: whatever the last file left

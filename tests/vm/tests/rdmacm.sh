@@ -89,7 +89,7 @@ modules() {
 # another gets a reason. Who is connected to there is rejected; if a program listens
 # in vain, the core knows no way to say so, and its peer gives up after a minute.
 connect_elsewhere() {
-	setup || return
+	setup net_up || return
 	expect_error 'no such device|resolve' n2 rping -c -a 10.1.0.1 -C 1
 }
 
