@@ -142,7 +142,11 @@ void rxe_completer_complete(struct rxe_qp *qp, u8 status)
 	smp_store_release(&sq->cons, sq->cons + 1);
 	if (qp->is_user)
 		rxe_ring_set_consumer(&sq->ring, sq->cons & sq->mask);
-	if (wanted && !rxe_cq_post(qp->scq, qp, &wc)) {
+	if (!wanted)
+		return;
+	if (rxe_cq_post(qp->scq, qp, &wc)) {
+		rxe_sq_count(qp, RXE_CNT_COMPLETIONS, 1);
+	} else {
 		rxe_qp_info(qp, "send completion lost, the CQ is full\n");
 		rxe_qp_because(qp, "send CQ overrun");
 		rxe_qp_error(qp);

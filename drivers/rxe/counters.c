@@ -24,6 +24,7 @@ static const struct rdma_stat_desc counter_descs[RXE_CNT_COUNT] = {
 	[RXE_CNT_RUNS_SOFTIRQ]		= { .name = "runs_softirq" },
 	[RXE_CNT_RUNS_PROCESS]		= { .name = "runs_process" },
 	[RXE_CNT_RUNS_WORK]		= { .name = "runs_work" },
+	[RXE_CNT_COMPLETIONS]		= { .name = "completions" },
 
 	[RXE_CNT_REQ_SEND]		= { .name = "req_send" },
 	[RXE_CNT_REQ_WRITE]		= { .name = "req_write" },
@@ -73,7 +74,6 @@ static const struct rdma_stat_desc counter_descs[RXE_CNT_COUNT] = {
 	[RXE_CNT_RX_QUEUE_FULL]		= { .name = "rx_queue_full" },
 	[RXE_CNT_RX_BAD_PKEY]		= { .name = "rx_bad_pkey" },
 	[RXE_CNT_RX_CNP]		= { .name = "rx_cnp" },
-	[RXE_CNT_COMPLETIONS]		= { .name = "completions" },
 	[RXE_CNT_CQ_OVERRUN]		= { .name = "cq_overruns" },
 	[RXE_CNT_LINK_DOWN]		= { .name = "link_downed" },
 };

@@ -31,6 +31,7 @@ enum rxe_counter {
 	RXE_CNT_RUNS_SOFTIRQ,
 	RXE_CNT_RUNS_PROCESS,
 	RXE_CNT_RUNS_WORK,
+	RXE_CNT_COMPLETIONS,
 	RXE_CNT_SIDES,
 
 	/* the send side: our requests, completed */
@@ -88,7 +89,6 @@ enum rxe_counter {
 	RXE_CNT_RX_QUEUE_FULL,
 	RXE_CNT_RX_BAD_PKEY,
 	RXE_CNT_RX_CNP,
-	RXE_CNT_COMPLETIONS,
 	RXE_CNT_CQ_OVERRUN,
 	RXE_CNT_LINK_DOWN,
 	RXE_CNT_COUNT

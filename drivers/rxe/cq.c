@@ -394,8 +394,6 @@ bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc)
 	spin_unlock_irqrestore(&cq->lock, flags);
 
 	trace_rxe_completion(qp, wc);
-	if (!full)
-		rxe_count(qp->dev, RXE_CNT_COMPLETIONS);
 	if (upcall) {
 		if (full)
 			cq_report_overrun(cq);

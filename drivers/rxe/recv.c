@@ -84,8 +84,10 @@ bool rxe_recv_complete(struct rxe_qp *qp, struct rxe_wc *wc)
 {
 	qp->rq.have_wqe = false;
 	wc->wr_id = qp->rq.wr_id;
-	if (rxe_cq_post(qp->rcq, qp, wc))
+	if (rxe_cq_post(qp->rcq, qp, wc)) {
+		rxe_rq_count(qp, RXE_CNT_COMPLETIONS, 1);
 		return true;
+	}
 	rxe_qp_info(qp, "receive completion lost, the CQ is full\n");
 	rxe_qp_because(qp, "receive CQ overrun");
 	return false;
