@@ -20,6 +20,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/rdma_counter.h>
 #include <rdma/uverbs_ioctl.h>
 
 #if RXE_COMPAT_IB_OPS && RXE_HAVE_IB_DEVICE_OPS
@@ -389,6 +390,22 @@ static int dealloc_mw(struct ib_mw *mw)
 
 #endif /* !RXE_HAVE_IB_OPS_SIZE_IB_MW */
 
+/* --- counters of queue pairs --------------------------------------------------- */
+
+#if !RXE_HAVE_IB_OPS_COUNTER_PORT
+
+static int counter_bind_qp(struct rdma_counter *counter, struct ib_qp *qp)
+{
+	return newest->counter_bind_qp(counter, qp, counter->port);
+}
+
+static int counter_unbind_qp(struct ib_qp *qp)
+{
+	return newest->counter_unbind_qp(qp, qp->counter ? qp->counter->port : 0);
+}
+
+#endif /* !RXE_HAVE_IB_OPS_COUNTER_PORT */
+
 /* --- details of resources ------------------------------------------------------ */
 
 #if !RXE_HAVE_IB_OPS_FILL_RES_QP
@@ -557,6 +574,25 @@ static void translate(struct ib_device_ops *to, const struct rxe_compat_ib_devic
 #else
 	VIA(create_qp, create_qp, create_qp);
 	VIA(destroy_qp, destroy_qp, destroy_qp);
+#endif
+
+	SAME(counter_alloc_stats);
+	SAME(counter_update_stats);
+	SAME(counter_dealloc);
+#if RXE_HAVE_IB_OPS_COUNTER_PORT
+	SAME(counter_bind_qp);
+	SAME(counter_unbind_qp);
+#else
+	VIA(counter_bind_qp, counter_bind_qp, counter_bind_qp);
+	VIA(counter_unbind_qp, counter_unbind_qp, counter_unbind_qp);
+#endif
+
+	/* Without it the core allocates its own part, and there is nothing to be set up. */
+#if RXE_HAVE_IB_OPS_SIZE_RDMA_COUNTER
+	SAME(counter_init);
+	SAME(size_rdma_counter);
+#else
+	WARN_ON(from->size_rdma_counter > sizeof(struct rdma_counter));
 #endif
 
 #if RXE_HAVE_IB_OPS_FILL_RES_QP

@@ -300,6 +300,22 @@ PROBE(ib_ops_fill_res_srq)
 	MEMBER(struct ib_device_ops, fill_res_srq_entry);
 }
 
+/* Linux 6.15: "RDMA/core: Pass port to counter bind/unbind operations" */
+#line 1 "probe:ib_ops_counter_port"
+PROBE(ib_ops_counter_port)
+{
+	struct ib_device_ops ops;
+
+	SAME(ops.counter_unbind_qp, int (*)(struct ib_qp *, u32));
+}
+
+/* Linux 6.15: "RDMA/core: Create and destroy rdma_counter using rdma_zalloc_drv_obj()" */
+#line 1 "probe:ib_ops_size_rdma_counter"
+PROBE(ib_ops_size_rdma_counter)
+{
+	MEMBER(struct ib_device_ops, size_rdma_counter);
+}
+
 /* Linux 4.18: "RDMA/nldev: helper functions to add driver attributes" */
 #line 1 "probe:rdma_nl_put_driver_u32"
 PROBE(rdma_nl_put_driver_u32)
@@ -509,54 +525,42 @@ PROBE(ib_gid_attr_gid)
 #line 1 "probe:ib_uverbs_wr_opcode"
 PROBE(ib_uverbs_wr_opcode)
 {
-	int opcode = IB_UVERBS_WR_SEND;
-
-	(void)opcode;
+	(void)IB_UVERBS_WR_SEND;
 }
 
 /* Linux 5.10: "RDMA/core: Added missing WR and WC opcodes": those of completions */
 #line 1 "probe:ib_uverbs_wc_opcode"
 PROBE(ib_uverbs_wc_opcode)
 {
-	int opcode = IB_UVERBS_WC_SEND;
-
-	(void)opcode;
+	(void)IB_UVERBS_WC_SEND;
 }
 
 /* Linux 6.2: "RDMA: Extend RDMA user ABI to support atomic write" */
 #line 1 "probe:ib_uverbs_wr_atomic_write"
 PROBE(ib_uverbs_wr_atomic_write)
 {
-	int opcode = IB_UVERBS_WR_ATOMIC_WRITE;
-
-	(void)opcode;
+	(void)IB_UVERBS_WR_ATOMIC_WRITE;
 }
 
 /* Linux 6.2: "RDMA: Extend RDMA user ABI to support flush" */
 #line 1 "probe:ib_uverbs_wr_flush"
 PROBE(ib_uverbs_wr_flush)
 {
-	int opcode = IB_UVERBS_WR_FLUSH;
-
-	(void)opcode;
+	(void)IB_UVERBS_WR_FLUSH;
 }
 
 /* Linux 6.2: "RDMA: Extend RDMA kernel ABI to support atomic write" */
 #line 1 "probe:ib_device_atomic_write"
 PROBE(ib_device_atomic_write)
 {
-	u64 cap = IB_DEVICE_ATOMIC_WRITE;
-
-	(void)cap;
+	(void)IB_DEVICE_ATOMIC_WRITE;
 }
 
 /* Linux 6.2: "RDMA: Extend RDMA kernel verbs ABI to support flush" */
 #line 1 "probe:ib_device_flush"
 PROBE(ib_device_flush)
 {
-	u64 cap = IB_DEVICE_FLUSH_GLOBAL | IB_ACCESS_FLUSH_GLOBAL;
-
-	(void)cap;
+	(void)(IB_DEVICE_FLUSH_GLOBAL | IB_ACCESS_FLUSH_GLOBAL);
 }
 
 /* Linux 4.6: "memremap: Change region_intersects() to take @flags and @desc" */
@@ -579,9 +583,7 @@ PROBE(arch_wb_cache_pmem)
 #line 1 "probe:iboe_get_mtu_v2"
 PROBE(iboe_get_mtu_v2)
 {
-	int bytes = IB_EXT_XRC_BYTES;
-
-	(void)bytes;
+	(void)IB_EXT_XRC_BYTES;
 }
 
 /* Linux 5.10: "RDMA: Fix link active_speed size" */
@@ -653,9 +655,7 @@ PROBE(ib_odp_support_flush)
 #line 1 "probe:ib_qp_attr_standard_bits"
 PROBE(ib_qp_attr_standard_bits)
 {
-	int bits = IB_QP_ATTR_STANDARD_BITS;
-
-	(void)bits;
+	(void)IB_QP_ATTR_STANDARD_BITS;
 }
 
 /* Linux 5.16: "RDMA/counter: Add a descriptor in struct rdma_hw_stats" */

@@ -167,7 +167,7 @@ struct rdma_hw_stats *rxe_counters_alloc_stats(struct ib_device *ibdev, u32 port
 }
 
 /**
- * rxe_counters_get_stats() - read the counters for the core
+ * rxe_counters_get_stats() - read the counters for the core, less those it has bound
  * @ibdev: device
  * @stats: filled
  * @port: port; 0 would ask for counters of the device, there are none
@@ -186,5 +186,6 @@ int rxe_counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		return -EINVAL;
 	for (i = 0; i < ARRAY_SIZE(counter_descs); i++)
 		stats->value[i] = rxe_counters_sum(dev, i);
+	rxe_qpcounter_subtract(dev, stats->value);
 	return ARRAY_SIZE(counter_descs);
 }

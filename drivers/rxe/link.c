@@ -305,6 +305,7 @@ static int link_add(const char *name, struct net_device *ndev)
 	spin_lock_init(&dev->map_lock);
 	INIT_LIST_HEAD(&dev->debug.list);
 	rxe_tracks_init(&dev->tracks);
+	INIT_LIST_HEAD(&dev->qpcounters.list);
 	dev->netns = net;
 	dev->ndev = ndev;
 	netdev_hold(ndev, &dev->ndev_tracker, GFP_KERNEL);

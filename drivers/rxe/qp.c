@@ -433,6 +433,7 @@ int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct rxe_qp *qp = to_rxe_qp(ibqp);
 
 	rxe_track_del(qp->dev, &qp->track);
+	rxe_qpcounter_forget(qp);
 	/* no datagram finds it any more, and none is in our hands */
 	if (ibqp->qp_type == IB_QPT_GSI)
 		rxe_datagram_gsi_del(qp);

@@ -22,6 +22,7 @@
  *
  * Locks, outermost first:
  *   dev->tracks.mutex > qp->mutex > qp->lock (bh) > sq.post_lock (irq) > cq->lock (irq)
+ *   dev->tracks.mutex is within the core's locks of counters and names
  *   link.c's link_lock is held alone; srq->lock (irq) but for the tracks, too
  */
 #ifndef RXE_H
@@ -65,6 +66,7 @@
 #include "debugfs.h"
 #include "mem.h"
 #include "odp.h"
+#include "qpcounter.h"
 #include "reorder.h"
 #include "track.h"
 #include "verbs.h"
@@ -209,6 +211,7 @@ void rxe_task_start(struct rxe_task *task);
  * @leaving: unregistration is queued; link.c's lock
  * @counters: per CPU
  * @tracks: objects, and who has made them
+ * @qpcounters: bound to queue pairs
  * @debug: in debugfs
  * @pma_base: what counters were when they were set, for two attributes (pma.c)
  * @map_lock: @pending_maps
@@ -235,6 +238,7 @@ struct rxe_dev {
 	bool				leaving;
 	struct rxe_counters __percpu	*counters;
 	struct rxe_tracks		tracks;
+	struct rxe_qpcounters		qpcounters;
 	struct rxe_debug		debug;
 	u64				pma_base[2][RXE_PMA_FIELDS];
 	spinlock_t			map_lock;	/* pending_maps */
@@ -781,6 +785,7 @@ struct rxe_rq {
  * struct rxe_qp - a queue pair
  * @id: entry in rxe_qp_ids
  * @track: who has made it
+ * @binding: to a counter of the rdma tool, NULL: to none
  * @error: why it failed last, for people; NULL: it never did
  * @mutex: one modify at a time
  * @lock: @state, @attr
@@ -798,6 +803,7 @@ struct rxe_qp {
 	struct rxe_dev		*dev;
 	struct rxe_id		*id;
 	struct rxe_track	track;
+	struct rxe_binding	*binding;
 	const char		*error;
 	struct mutex		mutex;		/* one modify at a time */
 	spinlock_t		lock;		/* state */

@@ -12,6 +12,8 @@
 
 #include "rxe.h"
 
+#include <rdma/rdma_counter.h>
+
 /* IEEE has assigned us no OUI */
 #define VERBS_VENDOR_ID	0xffffff
 
@@ -205,6 +207,11 @@ static void verbs_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
 
+/* What the core allocates of a counter; the driver's part stands alone (qpcounter.c) */
+struct rxe_rdma_counter {
+	struct rdma_counter ib;
+};
+
 const struct ib_device_ops rxe_verbs_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_RXE,
@@ -225,6 +232,13 @@ const struct ib_device_ops rxe_verbs_ops = {
 
 	.alloc_hw_port_stats	= rxe_counters_alloc_stats,
 	.get_hw_stats		= rxe_counters_get_stats,
+
+	.counter_init		= rxe_qpcounter_init,
+	.counter_alloc_stats	= rxe_qpcounter_alloc_stats,
+	.counter_bind_qp	= rxe_qpcounter_bind,
+	.counter_unbind_qp	= rxe_qpcounter_unbind,
+	.counter_update_stats	= rxe_qpcounter_update,
+	.counter_dealloc	= rxe_qpcounter_dealloc,
 
 	.fill_res_qp_entry	= rxe_restrack_qp,
 	.fill_res_cq_entry	= rxe_restrack_cq,
@@ -284,6 +298,7 @@ const struct ib_device_ops rxe_verbs_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, rxe_qp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, rxe_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rxe_ucontext, ib),
+	INIT_RDMA_OBJ_SIZE(rdma_counter, rxe_rdma_counter, ib),
 };
 
 /* From the MAC address as IPv6 does it; a random local one where there is none */

@@ -134,6 +134,7 @@ enum {
 	!RXE_HAVE_RDMA_AH_INIT_ATTR || !RXE_HAVE_IB_OPS_ALLOC_MR_NO_UDATA || \
 	!RXE_HAVE_IB_OPS_SIZE_IB_MW || !RXE_HAVE_IB_OPS_PROCESS_MAD_WHOLE || \
 	!RXE_HAVE_IB_OPS_FILL_RES_QP || !RXE_HAVE_IB_OPS_FILL_RES_SRQ || \
+	!RXE_HAVE_IB_OPS_COUNTER_PORT || !RXE_HAVE_IB_OPS_SIZE_RDMA_COUNTER || \
 	!RXE_HAVE_IB_DEVICE_OPS
 #define RXE_COMPAT_IB_OPS 1
 #else
@@ -160,6 +161,7 @@ struct rdma_ah_init_attr {
 
 struct ib_dmah;
 struct ib_mad;
+struct rdma_counter;
 struct rdma_hw_stats;
 struct rxe_compat_uverbs_attr_bundle;
 struct sk_buff;
@@ -248,6 +250,12 @@ struct rxe_compat_ib_device_ops {
 	struct rdma_hw_stats *(*alloc_hw_port_stats)(struct ib_device *device, u32 port);
 	int (*get_hw_stats)(struct ib_device *device, struct rdma_hw_stats *stats, u32 port,
 			    int index);
+	void (*counter_init)(struct rdma_counter *counter);
+	struct rdma_hw_stats *(*counter_alloc_stats)(struct rdma_counter *counter);
+	int (*counter_bind_qp)(struct rdma_counter *counter, struct ib_qp *qp, u32 port);
+	int (*counter_unbind_qp)(struct ib_qp *qp, u32 port);
+	int (*counter_update_stats)(struct rdma_counter *counter);
+	int (*counter_dealloc)(struct rdma_counter *counter);
 	int (*fill_res_mr_entry)(struct sk_buff *msg, struct ib_mr *ibmr);
 	int (*fill_res_cq_entry)(struct sk_buff *msg, struct ib_cq *ibcq);
 	int (*fill_res_qp_entry)(struct sk_buff *msg, struct ib_qp *ibqp);
@@ -264,6 +272,7 @@ struct rxe_compat_ib_device_ops {
 	DECLARE_RDMA_OBJ_SIZE(ib_qp);
 	DECLARE_RDMA_OBJ_SIZE(ib_srq);
 	DECLARE_RDMA_OBJ_SIZE(ib_ucontext);
+	DECLARE_RDMA_OBJ_SIZE(rdma_counter);
 };
 
 void rxe_compat_ib_set_device_ops(struct ib_device *device,

@@ -187,6 +187,86 @@ failure() {
 		bad "rdma does not say so: $(rdma -dd resource show qp link rxe1/1 pid "$CLIENT")"
 }
 
+# bound DEVICE NAME: value of a counter bound to a queue pair of it; a 0 is not shown
+bound() {
+	rdma statistic qp show link "$1/1" |
+		awk -v n="$2" '{ for (i = 1; i < NF; i++) if ($i == n) v = $(i + 1) }
+			END { print v == "" ? 0 : v }'
+}
+
+# quiet DEVICE: are there no packets?
+quiet() {
+	local before
+
+	before=$(field "$1" stats rcvd_pkts)
+	sleep 0.5
+	[ "$before" = "$(field "$1" stats rcvd_pkts)" ]
+}
+
+has_written() { [ "$(cell rxe1 qp comm ib_write_bw req_write)" -gt 0 ]; }
+
+# Programs stop when they have done something, so that their counters may be compared.
+stand_still() {
+	eventually has_written || bad "nothing is written" || return
+	kill -STOP "$SERVER" "$CLIENT"
+	eventually quiet rxe1 || bad "there is no end of packets"
+}
+
+# What the core adds up is what the device has counted, nothing twice and nothing lost.
+sums_agree() {
+	local name
+
+	for name in sent_pkts sent_bytes rcvd_pkts req_write req_bytes completions; do
+		[ "$(counter rxe1 $name)" = "$(field rxe1 stats $name)" ] ||
+			bad "$name: sysfs has $(counter rxe1 $name), the device $(field rxe1 stats $name)" || return
+	done
+}
+
+nothing_bound() { [ -z "$(rdma statistic qp show link rxe1/1)" ]; }
+
+# Queue pairs get counters by themselves, before they send anything.
+bound_auto() {
+	local name
+
+	core_makes_links || { skip "cores of this age bind no counters to queue pairs"; return; }
+	rdma statistic qp set link rxe1/1 auto type on || bad "auto type on: status $?" || return
+	rdma statistic qp mode link rxe1/1 | grep -q 'auto type on' || bad "mode: $(rdma statistic qp mode)" || return
+	traffic_start && traffic_connected && stand_still || return
+	rdma statistic qp show link rxe1/1
+	rdma statistic qp show link rxe1/1 | grep -qi "lqpn.*<$(traffic_qp rxe1)>" || bad "its queue pair is not bound" || return
+	for name in sent_pkts rcvd_pkts req_write req_bytes completions runs_softirq; do
+		[ "$(bound rxe1 $name)" = "$(cell rxe1 qp comm ib_write_bw $name)" ] ||
+			bad "$name: bound $(bound rxe1 $name), counted $(cell rxe1 qp comm ib_write_bw $name)" || return
+	done
+	[ "$(bound rxe1 req_write)" -gt 0 ] && sums_agree || bad "req_write: $(bound rxe1 req_write)" || return
+	traffic_kill
+	eventually nothing_bound || bad "still bound: $(rdma statistic qp show link rxe1/1)" || return
+	sums_agree || return
+	rdma statistic qp set link rxe1/1 auto off || bad "auto off: status $?"
+}
+
+# Somebody binds a counter to a queue pair that has sent already, and takes it away.
+bound_manually() {
+	local qpn number
+
+	core_makes_links || { skip "cores of this age bind no counters to queue pairs"; return; }
+	traffic_start && traffic_connected || return
+	qpn=$(traffic_qp rxe1)
+	rdma statistic qp bind link rxe1/1 lqpn "$qpn" || bad "bind: status $?" || return
+	eventually sh -c 'rdma statistic qp show link rxe1/1 | grep -q "req_write [1-9]"' ||
+		bad "nothing is counted: $(rdma statistic qp show link rxe1/1)" || return
+	expect_error . rdma statistic qp bind link rxe1/1 lqpn "$qpn" || return
+	stand_still || return
+	rdma statistic qp show link rxe1/1
+	[ "$(bound rxe1 req_write)" -lt "$(cell rxe1 qp comm ib_write_bw req_write)" ] ||
+		bad "what was before is counted: $(bound rxe1 req_write)" || return
+	sums_agree || return
+	number=$(rdma statistic qp show link rxe1/1 | sed -n 's/.* cntn \([0-9]*\) .*/\1/p')
+	rdma statistic qp unbind link rxe1/1 cntn "$number" lqpn "$qpn" || bad "unbind: status $?" || return
+	nothing_bound || bad "still bound: $(rdma statistic qp show link rxe1/1)" || return
+	sums_agree
+}
+
 # Somebody keeps a file open, and the device goes.
 kept_open() {
 	exec 5<$DEBUG/rxe1/qp 6<$DEBUG/rxe1/stats
@@ -289,6 +369,8 @@ check json json
 check traced traced
 check captured captured
 check failure failure
+check bound-auto bound_auto
+check bound-manually bound_manually
 check listeners listeners
 check kept-open kept_open
 check leak leak
