@@ -250,10 +250,7 @@ static const struct {
 
 /* --- their directories ---------------------------------------------------------- */
 
-/*
- * A device that is on its way out, or that has been renamed, may still have the
- * directory of a new device's name. Under debug_mutex.
- */
+/* A device on its way out may still have the directory of that name. Under debug_mutex. */
 static void debug_vacate(const char *name)
 {
 	struct rxe_dev *dev;
@@ -265,6 +262,47 @@ static void debug_vacate(const char *name)
 		dev->debug.dir = NULL;
 	}
 }
+
+/* By the name that it has now. Under debug_mutex. */
+static void debug_create_dir(struct rxe_dev *dev)
+{
+	struct dentry *dir;
+	unsigned int i;
+
+	strscpy(dev->debug.name, dev_name(&dev->ib.dev), sizeof(dev->debug.name));
+	debug_vacate(dev->debug.name);
+	dir = debugfs_create_dir(dev->debug.name, debug_root);
+	if (IS_ERR_OR_NULL(dir))
+		return;
+	dev->debug.dir = dir;
+	for (i = 0; i < ARRAY_SIZE(debug_files); i++)
+		debugfs_create_file(debug_files[i].name, 0400, dir,
+				    (void *)(uintptr_t)dev->debug.number, debug_files[i].fops);
+}
+
+/*
+ * Somebody has given a device of any driver another name: the core tells its clients,
+ * not the driver. Files that are open end with the old directory.
+ */
+static void debug_rename(struct ib_device *ibdev, void *data)
+{
+	struct rxe_dev *dev;
+
+	mutex_lock(&debug_mutex);
+	list_for_each_entry(dev, &debug_list, debug.list) {
+		if (&dev->ib != ibdev)
+			continue;
+		debugfs_remove_recursive(dev->debug.dir);
+		dev->debug.dir = NULL;
+		debug_create_dir(dev);
+	}
+	mutex_unlock(&debug_mutex);
+}
+
+static struct ib_client debug_client = {
+	.name	= "rxe_debugfs",
+	.rename	= debug_rename,
+};
 
 /**
  * rxe_debugfs_add() - enable_driver: let a device be looked at
@@ -279,23 +317,12 @@ static void debug_vacate(const char *name)
 int rxe_debugfs_add(struct ib_device *ibdev)
 {
 	struct rxe_dev *dev = to_rxe_dev(ibdev);
-	struct dentry *dir;
-	unsigned int i;
 
 	mutex_lock(&debug_mutex);
 	if (!list_empty(&dev->debug.list))	/* it has moved to another namespace */
 		goto out;
 	dev->debug.number = ++debug_last;
-	strscpy(dev->debug.name, dev_name(&ibdev->dev), sizeof(dev->debug.name));
-	debug_vacate(dev->debug.name);
-	dir = debugfs_create_dir(dev->debug.name, debug_root);
-	if (!IS_ERR_OR_NULL(dir)) {
-		dev->debug.dir = dir;
-		for (i = 0; i < ARRAY_SIZE(debug_files); i++)
-			debugfs_create_file(debug_files[i].name, 0400, dir,
-					    (void *)(uintptr_t)dev->debug.number,
-					    debug_files[i].fops);
-	}
+	debug_create_dir(dev);
 	spin_lock(&debug_lock);
 	list_add_tail(&dev->debug.list, &debug_list);
 	spin_unlock(&debug_lock);
@@ -325,10 +352,17 @@ void rxe_debugfs_remove(struct rxe_dev *dev)
  * rxe_debugfs_init() - make the directory of all devices
  *
  * Context: module init.
+ * Return: 0, or why the core does not tell of new names.
  */
-void rxe_debugfs_init(void)
+int rxe_debugfs_init(void)
 {
+	int ret;
+
 	debug_root = debugfs_create_dir("rxe", NULL);
+	ret = ib_register_client(&debug_client);
+	if (ret)
+		debugfs_remove_recursive(debug_root);
+	return ret;
 }
 
 /**
@@ -338,5 +372,6 @@ void rxe_debugfs_init(void)
  */
 void rxe_debugfs_exit(void)
 {
+	ib_unregister_client(&debug_client);
 	debugfs_remove_recursive(debug_root);
 }

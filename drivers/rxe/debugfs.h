@@ -25,7 +25,7 @@ struct rxe_debug {
 	char			name[IB_DEVICE_NAME_MAX];
 };
 
-void rxe_debugfs_init(void);
+int rxe_debugfs_init(void);
 void rxe_debugfs_exit(void);
 int rxe_debugfs_add(struct ib_device *ibdev);
 void rxe_debugfs_remove(struct rxe_dev *dev);

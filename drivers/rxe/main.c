@@ -35,7 +35,9 @@ static int __init rxe_module_init(void)
 	ret = rxe_segment_init();
 	if (ret)
 		goto fail_segment;
-	rxe_debugfs_init();
+	ret = rxe_debugfs_init();
+	if (ret)
+		goto fail_debugfs;
 	ret = rxe_link_init();
 	if (ret)
 		goto fail_link;
@@ -43,6 +45,7 @@ static int __init rxe_module_init(void)
 
 fail_link:
 	rxe_debugfs_exit();
+fail_debugfs:
 	rxe_segment_exit();
 fail_segment:
 	rxe_odp_module_exit();

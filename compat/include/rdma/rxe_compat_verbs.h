@@ -239,6 +239,21 @@ static inline const struct ib_reg_wr *rxe_compat_reg_wr(const struct ib_send_wr 
 
 /* --- devices (compat/ib_device.c) --------------------------------------------------- */
 
+/* A client that is told of new names; no device gets one there. */
+struct rxe_compat_ib_client {
+	const char *name;
+	void (*rename)(struct ib_device *device, void *data);
+};
+
+static inline int rxe_compat_ib_register_client(struct rxe_compat_ib_client *client)
+{
+	return 0;
+}
+
+static inline void rxe_compat_ib_unregister_client(struct rxe_compat_ib_client *client)
+{
+}
+
 struct ib_device *rxe_compat_ib_alloc_device(size_t size);
 void rxe_compat_ib_dealloc_device(struct ib_device *device);
 int rxe_compat_ib_register_device(struct ib_device *device, const char *name,
@@ -374,6 +389,9 @@ static inline void rxe_compat_receive_polled(struct rxe_compat_receives *receive
 #define ib_get_eth_speed	rxe_compat_ib_get_eth_speed
 #define ib_dealloc_device	rxe_compat_ib_dealloc_device
 #define ib_register_device	rxe_compat_ib_register_device
+#define ib_client		rxe_compat_ib_client
+#define ib_register_client	rxe_compat_ib_register_client
+#define ib_unregister_client	rxe_compat_ib_unregister_client
 #if !RXE_HAVE_IB_MODIFY_QP_IS_OK_4
 #define ib_modify_qp_is_ok(cur, next, type, mask) \
 	ib_modify_qp_is_ok(cur, next, type, (enum ib_qp_attr_mask)(mask), \

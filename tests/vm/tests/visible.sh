@@ -267,6 +267,20 @@ bound_manually() {
 	sums_agree
 }
 
+# A device gets another name.
+renamed() {
+	core_makes_links || { skip "cores of this age do not rename devices"; return; }
+	exec 5<$DEBUG/rxe1/stats
+	rdma dev set rxe1 name rxe_other || bad "rename: status $?" || return
+	[ ! -e $DEBUG/rxe1 ] && [ "$(field rxe_other device device)" = rxe_other ] || bad "$(ls $DEBUG)"
+	rxestat rxe_other | grep -q ' rxe_other  *veth1 ' || bad "rxestat: $(rxestat)"
+	rdma dev set rxe_other name rxe1 || bad "rename back: status $?" || return
+	[ ! -e $DEBUG/rxe_other ] && [ "$(field rxe1 device device)" = rxe1 ] || bad "$(ls $DEBUG)"
+	! cat <&5 || bad "a file of the directory that is gone can be read"
+	exec 5<&-
+	[ ! -s "$REASON" ]
+}
+
 # Somebody keeps a file open, and the device goes.
 kept_open() {
 	exec 5<$DEBUG/rxe1/qp 6<$DEBUG/rxe1/stats
@@ -372,6 +386,7 @@ check failure failure
 check bound-auto bound_auto
 check bound-manually bound_manually
 check listeners listeners
+check renamed renamed
 check kept-open kept_open
 check leak leak
 check no-leaks no_leaks
