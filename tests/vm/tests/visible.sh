@@ -281,6 +281,27 @@ renamed() {
 	[ ! -s "$REASON" ]
 }
 
+# Somebody else has the port of RoCE in a namespace.
+port_taken() {
+	local empty said status
+
+	command -v python3 >/dev/null || { skip "no python3 here"; return; }
+	empty=$(mktemp -d)
+	# shellcheck disable=SC2016 # of the inner shell
+	said=$(RXESTAT_ROOT=$empty unshare -n python3 -c 'import os, socket, subprocess, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("0.0.0.0", 4791))
+print("I am", os.getpid(), flush=True)
+subprocess.call([sys.argv[1], "-l"])
+sys.exit(subprocess.call([sys.argv[1], "--health"]))' "$RXESTAT")
+	status=$?
+	rmdir "$empty"
+	printf '%s\n' "$said"
+	set -- "$(sed -n 's/^I am //p' <<<"$said")"
+	[ $status -eq 1 ] && grep -qE "^udp +- +\*:4791 +$1/python3[^ ]* +taken from RoCE v2" <<<"$said" &&
+		grep -qE "UDP port 4791 is taken in this namespace by $1/python3" <<<"$said" || bad "status $status: $said"
+}
+
 # Somebody keeps a file open, and the device goes.
 kept_open() {
 	exec 5<$DEBUG/rxe1/qp 6<$DEBUG/rxe1/stats
@@ -347,11 +368,11 @@ listeners() {
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("10.1.0.1", 7174)); s.listen(1); time.sleep(600)' &
 	TRAFFIC="$TRAFFIC $!"
-	eventually sh -c "ip netns exec ns1 '$RXESTAT' -l | grep -q 'a TCP listener has port 7174, too'" ||
+	eventually sh -c "ip netns exec ns1 '$RXESTAT' -l | grep -q 'a TCP listener has port 7174, too: [0-9]*/python3'" ||
 		bad "the clash is not named: $(n1 "$RXESTAT" -l)" || return
 	said=$(n1 "$RXESTAT" --health)
 	status=$?
-	[ $status -eq 1 ] && grep -q 'port 7174: rdma_cm .* and a TCP socket both listen' <<<"$said" ||
+	[ $status -eq 1 ] && grep -q 'port 7174: rdma_cm .* and a TCP socket ([0-9]*/python3[^)]*) both listen' <<<"$said" ||
 		bad "health does not name it: $said"
 }
 
@@ -386,6 +407,7 @@ check failure failure
 check bound-auto bound_auto
 check bound-manually bound_manually
 check listeners listeners
+check port-taken port_taken
 check renamed renamed
 check kept-open kept_open
 check leak leak
