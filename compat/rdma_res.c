@@ -41,6 +41,9 @@ struct resource_entry {
 	struct pid		*pid;
 };
 
+/* Queue pairs named with a shared receive queue: an answer has room for no more */
+#define SRQ_QPS_MOST	64
+
 static DEFINE_HASHTABLE(by_object, 10);
 /* All objects of all devices; they stay while it is held */
 static DEFINE_MUTEX(res_mutex);
@@ -223,13 +226,39 @@ static int fill_pd(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
+/* The queue pairs of a shared receive queue: the tool shows none that has no such table */
+static int fill_srq_qps(struct sk_buff *skb, const struct ib_srq *srq)
+{
+	struct nlattr *table = nla_nest_start(skb, ATTR_RES_QP);
+	const struct resource_entry *res;
+	unsigned int count = 0;
+	const struct ib_qp *qp;
+	struct nlattr *entry;
+
+	if (!table)
+		return -EMSGSIZE;
+	list_for_each_entry(res, &rxe_compat_ib_device_res(srq->device)[RXE_COMPAT_QP], list) {
+		qp = res->object;
+		if (qp->srq != srq)
+			continue;
+		entry = nla_nest_start(skb, ATTR_RES_QP_ENTRY);
+		if (!entry || nla_put_u32(skb, ATTR_RES_LQPN, qp->qp_num))
+			return -EMSGSIZE;
+		nla_nest_end(skb, entry);
+		if (++count == SRQ_QPS_MOST)
+			break;
+	}
+	nla_nest_end(skb, table);
+	return 0;
+}
+
 static int fill_srq(struct sk_buff *skb, struct netlink_callback *cb,
 		    const struct resource_entry *res)
 {
 	struct ib_srq *srq = (struct ib_srq *)res->object;
 
 	if (nla_put_u8(skb, ATTR_RES_TYPE, srq->srq_type) ||
-	    nla_put_u32(skb, ATTR_RES_PDN, number_of(srq->pd)))
+	    nla_put_u32(skb, ATTR_RES_PDN, number_of(srq->pd)) || fill_srq_qps(skb, srq))
 		return -EMSGSIZE;
 	return rxe_compat_ib_ops()->fill_res_srq_entry(skb, srq);
 }

@@ -187,6 +187,32 @@ failure() {
 		bad "rdma does not say so: $(rdma -dd resource show qp link rxe1/1 pid "$CLIENT")"
 }
 
+# What the tool itself makes of the answers: JSON, batches, other kinds of objects
+tool() {
+	local said lines
+
+	ibv_srq_pingpong -d rxe0 -g "$(gid_index rxe0 v4)" -p 18700 >"$CASE_LOG.srq" 2>&1 &
+	TRAFFIC=$!
+	eventually sh -c 'ss -Htln "sport = :18700" | grep -q .' || bad "no server: $(cat "$CASE_LOG.srq")" || return
+	for lines in "srq dev" "ctx dev"; do
+		# shellcheck disable=SC2086 # words
+		rdma resource show $lines rxe0 pid $TRAFFIC | grep -q "comm ibv_srq_pingpon" ||
+			bad "rdma resource show $lines: '$(rdma resource show $lines rxe0 2>&1)'" || return
+	done
+	[ "$(cell rxe0 srq comm ibv_srq_pingpon pid)" = $TRAFFIC ] || bad "$(cat $DEBUG/rxe0/srq)" || return
+	said=$(printf 'dev show rxe0\nlink show rxe0/1\nresource show cq dev rxe0\nsystem show\n' | rdma -b -) ||
+		bad "rdma -b: status $?: $said" || return
+	printf '%s\n' "$said"
+	for lines in 'rxe0: node_type ca' 'rxe0/1 state ACTIVE' "pid $TRAFFIC comm ibv_srq" 'netns shared'; do
+		grep -q "$lines" <<<"$said" || bad "rdma -b does not say '$lines': $said" || return
+	done
+	command -v python3 >/dev/null || return 0
+	rdma -j -p resource show qp link rxe0/1 pid $TRAFFIC | python3 -c "import json, sys
+qps = json.load(sys.stdin)
+assert len(qps) == 16 and all(q['ifname'] == 'rxe0' and q['pid'] == $TRAFFIC for q in qps), qps" ||
+		bad "rdma -j -p: $(rdma -j -p resource show qp link rxe0/1)"
+}
+
 # bound DEVICE NAME: value of a counter bound to a queue pair of it; a 0 is not shown
 bound() {
 	rdma statistic qp show link "$1/1" |
@@ -265,6 +291,23 @@ bound_manually() {
 	rdma statistic qp unbind link rxe1/1 cntn "$number" lqpn "$qpn" || bad "unbind: status $?" || return
 	nothing_bound || bad "still bound: $(rdma statistic qp show link rxe1/1)" || return
 	sums_agree
+}
+
+# Python programs find the devices, by name, GUID and GID, and use them.
+python() {
+	local program="/usr/bin/python3 $VM/programs/bandwidth.py" guid before
+
+	/usr/bin/python3 -c 'import pyverbs' || { skip "no pyverbs here (package python3-pyverbs)"; return; }
+	guid=$(cat /sys/class/infiniband/rxe0/node_guid)
+	$program >"$CASE_LOG.list" || bad "the list: $(cat "$CASE_LOG.list")" || return
+	cat "$CASE_LOG.list"
+	grep -q "^rxe0 $guid 1: CA" "$CASE_LOG.list" && grep -q '^rxe1 [0-9]* ::ffff:a01:2 RoCE v2' "$CASE_LOG.list" ||
+		bad "the list lacks something: $(cat "$CASE_LOG.list")" || return
+	before=$(counter rxe1 req_bytes)
+	$program rxe1 "$guid" 65536 100 && $program ::ffff:10.1.0.2 ::ffff:10.1.0.1 1000 50 &&
+		$program rxe1 rxe0 1 1 || bad "$(tail -n 1 "$CASE_LOG")" || return
+	[ $(($(counter rxe1 req_bytes) - before)) -eq $((65536 * 100 + 1000 * 50 + 1)) ] ||
+		bad "req_bytes grew by $(($(counter rxe1 req_bytes) - before))"
 }
 
 # A device gets another name.
@@ -404,8 +447,10 @@ check json json
 check traced traced
 check captured captured
 check failure failure
+check tool tool
 check bound-auto bound_auto
 check bound-manually bound_manually
+check python python
 check listeners listeners
 check port-taken port_taken
 check renamed renamed
