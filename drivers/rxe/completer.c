@@ -573,6 +573,19 @@ static void nak_count(struct rxe_qp *qp, u8 syndrome)
 	}
 }
 
+/* How many messages that need a receive the peer has one for (9.7.7.2.4) */
+static void receive_credits(struct rxe_sq *sq, const u8 *aeth)
+{
+	u8 syndrome = aeth_syndrome(aeth);
+	u32 count = credit_count(syndrome);
+
+	if (aeth_kind(syndrome) != AETH_KIND_ACK)
+		return;
+	sq->limited = count != CREDIT_UNLIMITED;
+	if (unlikely(sq->limited))
+		sq->lsn = psn_add(aeth_msn(aeth), count);
+}
+
 static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -720,6 +733,8 @@ static void receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 		}
 		return;		/* we know already */
 	}
+	if (pkt->op->flags & OPF_AETH)
+		receive_credits(sq, pkt->hdr + pkt->op->aeth);
 	if (pkt->op->flags & OPF_READ)
 		receive_read(qp, pkt, at);
 	else if (pkt->op->flags & OPF_ATMACK)

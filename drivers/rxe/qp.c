@@ -567,6 +567,8 @@ static void qp_reset(struct rxe_qp *qp)
 	sq->again_psn = 0;
 	sq->again_end = 0;
 	sq->unacked = 0;
+	sq->ssn = 0;
+	sq->limited = false;
 	sq->reads_head = 0;
 	sq->reads_tail = 0;
 	sq->nak = 0;

@@ -403,6 +403,26 @@ static bool sq_reads_outstanding(const struct rxe_sq *sq)
 	return sq->reads_head != sq->reads_tail;
 }
 
+/* Packets of a READ that are asked for by one request */
+static u32 sq_read_chunk(const struct rxe_sq *sq)
+{
+	return sq->window.max / RXE_WINDOW_READS;
+}
+
+/*
+ * Whether the peer has a receive for message @ssn, if it needs one. If it has not, or
+ * does not know yet, a packet at a time may be sent all the same (9.7.7.2.5): its ACK
+ * brings the news.
+ */
+static bool wqe_has_credit(const struct rxe_sq *sq, const struct rxe_swqe *wqe, u32 ssn)
+{
+	if (likely(!sq->limited) || !psn_after(ssn, sq->lsn))
+		return true;
+	return wqe->opcode != IB_UVERBS_WR_SEND && wqe->opcode != IB_UVERBS_WR_SEND_WITH_IMM &&
+	       wqe->opcode != IB_UVERBS_WR_SEND_WITH_INV &&
+	       wqe->opcode != IB_UVERBS_WR_RDMA_WRITE_WITH_IMM;
+}
+
 /* First packet of a WQE: may it start, and if so, with which PSNs? */
 static bool wqe_start(struct rxe_qp *qp, struct rxe_swqe *wqe)
 {
@@ -425,6 +445,10 @@ static bool wqe_start(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	wqe->last_psn = sq->psn;
 	if (!wqe_is_atomic(wqe) && !rxe_swqe_is_placement(wqe))
 		wqe->last_psn = psn_add(sq->psn, psn_packets(wqe->length, qp->pmtu) - 1);
+	wqe->ssn = psn_add(sq->ssn, 1);
+	sq->ssn = wqe->ssn;
+	if (wqe_is_read(wqe))
+		sq->ssn = psn_add(sq->ssn, psn_diff(wqe->last_psn, sq->psn) / sq_read_chunk(sq));
 	wqe->sent = true;
 	return true;
 }
@@ -494,7 +518,7 @@ static bool send_read(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	struct rxe_sq *sq = &qp->sq;
 	u64 offset = psn_offset(wqe->first_psn, sq->psn, qp->pmtu);
 	u32 at = psn_diff(sq->psn, wqe->first_psn);
-	u32 chunk = sq->window.max / RXE_WINDOW_READS;
+	u32 chunk = sq_read_chunk(sq);
 	u32 end = (at / chunk + 1) * chunk;
 	u32 total = psn_diff(wqe->last_psn, wqe->first_psn) + 1;
 	u32 count = min(end, total) - at;
@@ -570,7 +594,7 @@ static bool send_placement(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_b
 static bool data_wants_ack(struct rxe_qp *qp, bool last, u32 prod)
 {
 	struct rxe_sq *sq = &qp->sq;
-	const struct rxe_swqe *after;
+	const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->next), *after;
 
 	if (rxe_qp_is_uc(qp))
 		return false;
@@ -579,6 +603,8 @@ static bool data_wants_ack(struct rxe_qp *qp, bool last, u32 prod)
 	if (sq->unacked + 1 >= sq->window.max / RXE_WINDOW_ACKS ||
 	    sq_outstanding(sq) + 1 >= sq->window.cur)
 		return true;
+	if (unlikely(!wqe_has_credit(sq, wqe, wqe->ssn)))
+		return true;
 	if (!last)
 		return false;
 	if (sq->next + 1 == prod || rxe_qp_state(qp) == IB_QPS_SQD)
@@ -586,7 +612,7 @@ static bool data_wants_ack(struct rxe_qp *qp, bool last, u32 prod)
 	/* what may have to wait must not wait for this one, too */
 	after = rxe_sq_slot(sq, sq->next + 1);
 	return after->status || (after->flags & IB_SEND_FENCE) || wqe_is_local(after) ||
-	       wqe_takes_place(after);
+	       wqe_takes_place(after) || !wqe_has_credit(sq, after, psn_add(wqe->ssn, 1));
 }
 
 static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
@@ -621,6 +647,8 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	u8 opcode;
 	int err;
 
+	if (unlikely(!wqe_has_credit(sq, wqe, wqe->ssn)) && sq_outstanding(sq) && !sq->again)
+		return false;
 	if (!rxe_qp_is_uc(qp) && !sq_window_open(sq, 1)) {
 		WRITE_ONCE(sq->bulk, wqe->length >= RXE_BULK_PAYLOAD && !sq->flow.light);
 		return false;

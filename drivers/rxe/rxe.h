@@ -559,6 +559,7 @@ struct rxe_swqe {
 	u32	length;
 	u32	first_psn;
 	u32	last_psn;
+	u32	ssn;		/* of a message: its number among all, 24 bits */
 	__be32	imm_data;	/* or invalidate_rkey in CPU order */
 	u32	invalidate_rkey;
 	union {
@@ -600,6 +601,9 @@ struct rxe_sq_read {
  *	responses are missing
  * @max_psn: highest PSN ever sent, plus one; @psn is below it while resending
  * @unacked: packets since the last one that asked for an ACK
+ * @ssn: messages begun
+ * @lsn: the last message for which the peer has a receive, if @limited (9.7.7.2)
+ * @limited: the peer says how many receives it has
  * @reads: requests of @reads_head .. @reads_tail that wait for a response
  * @resend: what has been sent again, and why
  * @again_psn: still to be sent again: from here
@@ -642,6 +646,9 @@ struct rxe_sq {
 	u32			max_psn;
 	u32			una_psn;
 	u32			unacked;
+	u32			ssn;
+	u32			lsn;
+	bool			limited;
 	struct rxe_sq_read	reads[RXE_MAX_RD_ATOMIC];
 	u32			reads_head;
 	u32			reads_tail;

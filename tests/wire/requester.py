@@ -108,6 +108,77 @@ def ack_stale():
         test.completed(2)
 
 
+def credits_of(test, psn, count, msn):
+    """An ACK that says how many receives there are; credits up to 4 are their own code."""
+    test.ack(plan(psn, test), count, msn)
+
+
+def asked_send(test, psn, opcode=roce.SEND_ONLY, payload=DATA[:64]):
+    """The next request is this packet of a SEND, and it asks for an ACK."""
+    test.asked(opcode, plan(psn, test), b"", payload, True)
+
+
+@case("credits")
+def credit_limit():
+    """A peer that limits its credits is sent no more SENDs than it has receives for,
+    but one at a time when it has none; WRITEs need none."""
+    with Asking() as test:
+        test.post(e.IBV_WR_SEND, wr_id=0)
+        asked_send(test, 0)
+        credits_of(test, 0, 2, 1)
+        test.completed(0)
+        for index in range(1, 6):
+            test.post(e.IBV_WR_SEND, wr_id=index)
+        # each post sends what it may: two of them
+        asked_send(test, 1)
+        asked_send(test, 2)
+        test.silent()
+        # the receives are used up now
+        credits_of(test, 2, 0, 3)
+        test.completed(1)
+        test.completed(2)
+        asked_send(test, 3)
+        test.silent()
+        credits_of(test, 3, 1, 4)
+        test.completed(3)
+        asked_send(test, 4)
+        test.silent()
+        test.ack(plan(4, test), roce.ACK_UNLIMITED, 5)
+        test.completed(4)
+        asked_send(test, 5)
+        credits_of(test, 5, 0, 6)
+        test.completed(5)
+        test.post(e.IBV_WR_SEND, wr_id=6)
+        asked_send(test, 6)
+        for index in (7, 8, 9):
+            test.post(wr_id=index)
+            test.asked_write(plan(index, test))
+        credits_of(test, 9, 0, 10)
+        for index in (6, 7, 8, 9):
+            test.completed(index)
+
+
+@case("credits-of-a-long-message")
+def credits_of_a_long_message():
+    """Without credit a message goes packet by packet, each with its ACK."""
+    with Asking() as test:
+        test.post(wr_id=0)
+        test.asked_write()
+        credits_of(test, 0, 0, 1)
+        test.completed(0)
+        test.post(e.IBV_WR_SEND, 3 * MTU, wr_id=1)
+        asked_send(test, 1, roce.SEND_FIRST, DATA[:MTU])
+        test.silent()
+        credits_of(test, 1, 0, 1)
+        asked_send(test, 2, roce.SEND_MIDDLE, DATA[MTU:2 * MTU])
+        test.silent()
+        # one receive, that of the message itself: the rest may go
+        credits_of(test, 2, 1, 1)
+        asked_send(test, 3, roce.SEND_LAST, DATA[2 * MTU:3 * MTU])
+        credits_of(test, 3, 0, 2)
+        test.completed(1)
+
+
 @case("reserved-syndromes")
 def reserved_syndromes():
     """Syndromes that nobody may send never complete a request with success."""
