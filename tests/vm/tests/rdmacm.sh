@@ -37,6 +37,15 @@ rping_ok() { # ADDRESS OPTIONS...
 	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
 }
 
+# The other end names the link by its own netdev.
+rping_link_local() {
+	local address
+
+	address=$(n1 ip -6 -o addr show dev veth0 scope link | awk '{ sub("/.*", "", $4); print $4 }')
+	cm_pair "$PATIENCE" rping -s -a "$address%veth0" -v -C 5 -- rping -c -a "$address%veth1" -v -C 5 || return
+	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
+}
+
 cm_program() { # PROGRAM ADDRESS OPTIONS...
 	local program=$1 address=$2 OPTIONS
 
@@ -125,6 +134,7 @@ fi
 check rping rping_ok 10.1.0.1 -C 10
 check rping-large rping_ok 10.1.0.1 -C 3 -S 65535
 check rping-ipv6 rping_ok fd01::1 -C 10
+check rping-link-local rping_link_local
 check rping-within-a-device within_ns1
 check refused refused
 check ucmatose cm_program ucmatose 10.1.0.1
@@ -133,6 +143,7 @@ check ucmatose-ipv6 cm_program ucmatose fd01::1
 check udaddy cm_program udaddy 10.1.0.1
 check udaddy-ipv6 cm_program udaddy fd01::1
 check rdma-server-client simple
+check rstream-verify cm_program rstream 10.1.0.1 -S 65536 -C 20 -I 5 -T v
 check write-bw cm_perftest ib_write_bw -s 65536 -n 100
 check send-lat cm_perftest ib_send_lat -s 64 -n 100
 check send-lat-ud cm_perftest ib_send_lat -c UD -s 64 -n 100
