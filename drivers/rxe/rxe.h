@@ -68,6 +68,7 @@
 #include "odp.h"
 #include "qpcounter.h"
 #include "reorder.h"
+#include "task.h"
 #include "track.h"
 #include "verbs.h"
 
@@ -164,39 +165,6 @@ void rxe_ring_set_producer(struct rxe_ring *ring, u32 index);
 void rxe_ring_set_consumer(struct rxe_ring *ring, u32 index);
 int rxe_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void rxe_ring_forget(struct rxe_dev *dev, struct ib_ucontext *uctx);
-
-/* --- task.c: when and where per-QP work runs -------------------------------- */
-
-/**
- * struct rxe_task - one direction of one QP; at most one context runs it
- * @state: idle, busy, again, stop or off (task.c)
- * @func: does what there is to do, at most a budget; true asks to be called again
- * @qp: argument
- * @counts: counters of its side of the QP
- * @bh: runs it in softirq
- * @work: runs it on another CPU
- * @idle: completed when a task that was told to stop has stopped
- */
-struct rxe_task {
-	atomic_t		state;
-	bool			(*func)(struct rxe_qp *qp);
-	struct rxe_qp		*qp;
-	u64			*counts;
-	struct tasklet_struct	bh;
-	struct work_struct	work;
-	struct completion	idle;
-};
-
-int rxe_task_module_init(void);
-void rxe_task_module_exit(void);
-void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
-		   bool (*func)(struct rxe_qp *qp));
-void rxe_task_exit(struct rxe_task *task);
-void rxe_task_run(struct rxe_task *task);
-void rxe_task_kick(struct rxe_task *task);
-bool rxe_task_queue(struct rxe_task *task);
-void rxe_task_stop(struct rxe_task *task);
-void rxe_task_start(struct rxe_task *task);
 
 /* --- device ----------------------------------------------------------------- */
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * When and where the work of a QP runs (task.c).
+ */
+#ifndef RXE_TASK_H
+#define RXE_TASK_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/interrupt.h>
+#include <linux/workqueue.h>
+
+struct rxe_qp;
+
+/**
+ * struct rxe_task - one direction of one QP; at most one context runs it
+ * @state: idle, busy, again, stop or off (task.c)
+ * @func: does what there is to do, at most a budget; true asks to be called again
+ * @qp: argument
+ * @counts: counters of its side of the QP
+ * @bh: runs it in softirq
+ * @work: runs it on another CPU
+ * @idle: completed when a task that was told to stop has stopped
+ */
+struct rxe_task {
+	atomic_t		state;
+	bool			(*func)(struct rxe_qp *qp);
+	struct rxe_qp		*qp;
+	u64			*counts;
+	struct tasklet_struct	bh;
+	struct work_struct	work;
+	struct completion	idle;
+};
+
+int rxe_task_module_init(void);
+void rxe_task_module_exit(void);
+void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
+		   bool (*func)(struct rxe_qp *qp));
+void rxe_task_exit(struct rxe_task *task);
+void rxe_task_run(struct rxe_task *task);
+void rxe_task_kick(struct rxe_task *task);
+bool rxe_task_queue(struct rxe_task *task);
+void rxe_task_stop(struct rxe_task *task);
+void rxe_task_start(struct rxe_task *task);
+
+#endif /* RXE_TASK_H */
