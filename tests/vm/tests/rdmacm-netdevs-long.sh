@@ -33,7 +33,8 @@ cm_listens() { rdma resource show cm_id | grep -q 'state LISTEN'; }
 listens_or_ended() { cm_listens || ! kill -0 "$1" 2>/dev/null; }
 
 rping_to() { # ADDRESS
-	pair "$PATIENCE" rping -s -a "$1" -C 5 -v -V -S 9000 -- rping -c -a "$1" -C 5 -v -V -S 9000 || return
+	pair "$PATIENCE" rping -s -a "$1" -C 5 -v -V -S 9000 -- \
+		"$VM/programs/rping-client" 5 -a "$1" -V -S 9000 || return
 	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
 }
 
@@ -113,7 +114,7 @@ dummy() {
 	n1 timeout "$PATIENCE" rping -s -a 10.2.0.1 -C 5 -v >"$CASE_LOG.server" 2>&1 &
 	server=$!
 	eventually cm_listens || bad "the server does not listen" || return
-	n1 timeout "$PATIENCE" rping -c -a 10.2.0.1 -C 5 -v || bad "rping: status $?" || return
+	n1 timeout "$PATIENCE" "$VM/programs/rping-client" 5 -a 10.2.0.1 || bad "rping: status $?" || return
 	wait $server || bad "the server: status $?" || return
 	cleanup_here
 }

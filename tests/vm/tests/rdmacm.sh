@@ -27,13 +27,13 @@ from() {
 	[ "$2" != fd01::1 ] || core_makes_links || OPTIONS=("$1" fd01::2)
 }
 
-rping_ok() { # ADDRESS OPTIONS...
-	local address=$1 OPTIONS
+rping_ok() { # ADDRESS COUNT OPTIONS...
+	local address=$1 count=$2 OPTIONS
 
-	shift
+	shift 2
 	from -I "$address"
-	cm_pair "$PATIENCE" rping -s -a "$address" -v -V "$@" -- \
-		rping -c -a "$address" -v -V "${OPTIONS[@]}" "$@" || return
+	cm_pair "$PATIENCE" rping -s -a "$address" -C "$count" -v -V "$@" -- \
+		"$VM/programs/rping-client" "$count" -a "$address" -V "${OPTIONS[@]}" "$@" || return
 	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
 }
 
@@ -42,7 +42,8 @@ rping_link_local() {
 	local address
 
 	address=$(n1 ip -6 -o addr show dev veth0 scope link | awk '{ sub("/.*", "", $4); print $4 }')
-	cm_pair "$PATIENCE" rping -s -a "$address%veth0" -v -C 5 -- rping -c -a "$address%veth1" -v -C 5 || return
+	cm_pair "$PATIENCE" rping -s -a "$address%veth0" -v -C 5 -- \
+		"$VM/programs/rping-client" 5 -a "$address%veth1" || return
 	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
 }
 
@@ -65,7 +66,8 @@ within() {
 	local server=$! status=0
 
 	eventually cm_listens || bad "the server does not listen"
-	timeout "$PATIENCE" rping -c -a 10.1.0.1 -I 10.1.0.1 -C 10 -v || bad "rping fails within one device: status $?" || status=1
+	timeout "$PATIENCE" "$VM/programs/rping-client" 10 -a 10.1.0.1 -I 10.1.0.1 ||
+		bad "rping fails within one device: status $?" || status=1
 	[ $status -eq 0 ] || kill $server
 	wait $server
 	return $status
@@ -131,9 +133,9 @@ else
 	check listen-elsewhere-clean cleanup_all
 	check setup setup net_up_here || return
 fi
-check rping rping_ok 10.1.0.1 -C 10
-check rping-large rping_ok 10.1.0.1 -C 3 -S 65535
-check rping-ipv6 rping_ok fd01::1 -C 10
+check rping rping_ok 10.1.0.1 10
+check rping-large rping_ok 10.1.0.1 3 -S 65535
+check rping-ipv6 rping_ok fd01::1 10
 check rping-link-local rping_link_local
 check rping-within-a-device within_ns1
 check refused refused
