@@ -489,9 +489,11 @@ perftest() {
 	perftest_table "$CASE_LOG.client" "$@"
 }
 
-# rows of numbers: SIZE ITERATIONS VALUES..., each value column 4 above zero
+# rows of numbers: SIZE ITERATIONS VALUES..., each value column 4 above zero; unless
+# perftest says that the clock of this machine is too uneven for it to be calibrated,
+# when its values are 0
 perftest_table() {
-	local log=$1 want=1 rows size=
+	local log=$1 want=1 rows size='' uneven=0
 
 	shift
 	while [ $# -gt 0 ]; do
@@ -501,7 +503,9 @@ perftest_table() {
 		esac
 		shift
 	done
-	rows=$(awk '$1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ && NF >= 4 && ($4 > 0 || $5 > 0)' "$log")
+	! grep -q '^Correlation coefficient r^2' "$log" || uneven=1
+	rows=$(awk -v uneven=$uneven '$1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ && NF >= 4 &&
+		($4 > 0 || $5 > 0 || uneven)' "$log")
 	[ "$(grep -c . <<<"$rows")" -eq "$want" ] ||
 		bad "$(grep -c . <<<"$rows") rows of results instead of $want" || return
 	[ -z "$size" ] || [ "$(awk '{ print $1 }' <<<"$rows")" = "$size" ] ||
