@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Ask a kernel tree every question of probes.c and write the answers as a
-# header of 0s and 1s. Called by Kbuild; compat/README.md explains the form of
-# a probe.
+# Ask a kernel tree every question of probes.c and its parts and write the answers
+# as a header of 0s and 1s. Called by Kbuild; compat/README.md explains the form
+# of a probe.
 #
-#   probe.sh -o OUT -p PROBES.C -s SRCTREE -b OBJTREE [-k RELEASE] [-m MODE]
-#            -- COMPILER FLAG...
+#   probe.sh -o OUT -p PROBES.C [-p PART.C]... -s SRCTREE -b OBJTREE [-k RELEASE]
+#            [-m MODE] -- COMPILER FLAG...
 #
-# MODE fast (the default) asks everything in one compiler run and reads the
+# The PARTs are compiled behind PROBES.C, as if they were its end. MODE fast (the default) asks everything in one compiler run and reads the
 # names of the failed probes from its error lines. MODE slow compiles each probe
 # alone and looks at nothing but the exit status; a test compares the two.
 #
@@ -19,11 +19,21 @@ LC_ALL=C
 export LC_ALL
 unset GCC_COLORS
 
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/rxe-probe.XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+
 out='' probes='' srctree='' objtree='' release='' mode=fast
 while [ $# -gt 0 ]; do
 	case $1 in
 	-o) out=$2; shift 2;;
-	-p) probes=$2; shift 2;;
+	-p)
+		[ -r "$2" ] || { echo "probe.sh: $2 cannot be read" >&2; exit 2; }
+		# What stands above the first question of a part is that part's.
+		[ -z "$probes" ] || echo "#line 1 \"$2\"" >> "$tmp/probes.c"
+		cat "$2" >> "$tmp/probes.c" || exit 1
+		probes=$tmp/probes.c
+		shift 2;;
 	-s) srctree=$2; shift 2;;
 	-b) objtree=$2; shift 2;;
 	-k) release=$2; shift 2;;
@@ -57,7 +67,6 @@ case $mode in
 fast|slow) ;;
 *) die "PROBE_MODE must be 'fast' or 'slow', not '$mode'.";;
 esac
-[ -r "$probes" ] || die "$probes cannot be read."
 [ -r "$objtree/include/generated/autoconf.h" ] ||
 	[ -r "$objtree/include/linux/autoconf.h" ] ||
 	die "$objtree is not a configured kernel tree" \
@@ -66,10 +75,6 @@ esac
 	die "$objtree/Module.symvers is missing, so nobody can say which functions" \
 	    "this kernel exports. Build the kernel's modules first, or install the" \
 	    "headers package of your distribution."
-
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/rxe-probe.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' HUP INT TERM
 
 # --- the questions -----------------------------------------------------------
 #
@@ -88,7 +93,8 @@ awk '
 ' "$probes" > "$tmp/questions" || exit 1
 
 [ "$(sort "$tmp/questions" | uniq | wc -l)" -eq "$(wc -l < "$tmp/questions")" ] ||
-	die "a question in $probes has the same name as another."
+	die "a question has the same name as another:" \
+	    "$(sort "$tmp/questions" | uniq -d)"
 
 names()		# KIND: the names of all questions of that kind
 {
@@ -231,7 +237,7 @@ names probe | grep -v -x -F -f "$tmp/no" >> "$tmp/yes"
 mkdir -p "$(dirname "$out")"
 {
 	echo "/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */"
-	echo "/* Made by compat/probe.sh from compat/probes.c. Do not edit. */"
+	echo "/* Made by compat/probe.sh from compat/probes*.c. Do not edit. */"
 	awk '
 		NR == FNR { yes[$1] = 1; next }
 		$1 == "require" || $2 ~ /^must_/ { next }
