@@ -169,7 +169,8 @@ explain()	# TITLE: stop, quoting what the compiler said
 	    "If the kernel was built with another compiler, name it: make CC=..."
 }
 compiler=$("$@" --version 2>/dev/null | head -n 1)
-[ -n "$compiler" ] || die "the compiler '$1' does not run."
+[ -n "$compiler" ] || die "the compiler '$1' does not run." \
+	"Install it, or name another: make CC=... (one that takes this kernel's flags)."
 
 required()	# LOG: why each 'require' block that fails there is needed
 {
