@@ -38,4 +38,15 @@ static inline void rxe_rq_count(struct rxe_qp *qp, enum rxe_counter which, u64 n
 	WRITE_ONCE(*value, *value + n);
 }
 
+/* A packet for a queue pair that neither side gets to see; on any CPU, in softirq */
+static inline void rxe_qp_count(struct rxe_qp *qp, enum rxe_counter which)
+{
+	u64 *value = &qp->counts[which - RXE_CNT_RQ_END];
+
+	rxe_count(qp->dev, which);
+	spin_lock(&qp->rq.rxq.lock);
+	WRITE_ONCE(*value, *value + 1);
+	spin_unlock(&qp->rq.rxq.lock);
+}
+
 #endif /* RXE_COUNT_H */

@@ -70,10 +70,11 @@ static const struct rdma_stat_desc counter_descs[RXE_CNT_COUNT] = {
 	[RXE_CNT_RX_BAD_QKEY]		= { .name = "rx_bad_qkey" },
 	[RXE_CNT_RX_NO_BUFFER]		= { .name = "rx_no_buffer" },
 
-	[RXE_CNT_RX_NO_QP]		= { .name = "rx_no_qp" },
 	[RXE_CNT_RX_QUEUE_FULL]		= { .name = "rx_queue_full" },
 	[RXE_CNT_RX_BAD_PKEY]		= { .name = "rx_bad_pkey" },
 	[RXE_CNT_RX_CNP]		= { .name = "rx_cnp" },
+
+	[RXE_CNT_RX_NO_QP]		= { .name = "rx_no_qp" },
 	[RXE_CNT_CQ_OVERRUN]		= { .name = "cq_overruns" },
 	[RXE_CNT_LINK_DOWN]		= { .name = "link_downed" },
 };
@@ -127,15 +128,17 @@ u64 rxe_counters_sum(struct rxe_dev *dev, enum rxe_counter which)
  * @which: counter; of the device alone: 0
  *
  * Context: any.
- * Return: events, packets or bytes, of both sides.
+ * Return: events, packets or bytes, of both sides and neither.
  */
 u64 rxe_counters_qp(const struct rxe_qp *qp, enum rxe_counter which)
 {
 	u64 sum = 0;
 
+	if (which >= RXE_CNT_RQ_END)
+		return which < RXE_CNT_QP_END ? READ_ONCE(qp->counts[which - RXE_CNT_RQ_END]) : 0;
 	if (which < RXE_CNT_SQ_END)
 		sum += READ_ONCE(qp->sq.counts[which]);
-	if (which < RXE_CNT_SIDES || (which >= RXE_CNT_SQ_END && which < RXE_CNT_RQ_END))
+	if (which < RXE_CNT_SIDES || which >= RXE_CNT_SQ_END)
 		sum += READ_ONCE(qp->rq.counts[rxe_rq_counter(which)]);
 	return sum;
 }

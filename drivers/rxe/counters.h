@@ -4,7 +4,8 @@
  *
  * A queue pair counts for itself and for its device at the same time. Each of its
  * sides has counters of its own, which only the task of that side writes: plain
- * numbers. Those of the device are per CPU. Nobody ever sets one back.
+ * numbers. What neither side gets to see is rare, and counted under a lock. Those of the
+ * device are per CPU. Nobody ever sets one back.
  */
 #ifndef RXE_COUNTERS_H
 #define RXE_COUNTERS_H
@@ -24,7 +25,7 @@ enum rxe_counter {
 	RXE_CNT_TX_NO_ROUTE,		/* part of TX_DROPPED */
 	RXE_CNT_RX_PACKETS,
 	RXE_CNT_RX_BYTES,
-	RXE_CNT_RX_ECN_MARKED,		/* skbs, each one packet from a wire */
+	RXE_CNT_RX_ECN_MARKED,
 	RXE_CNT_RX_ICRC_ERRORS,
 	RXE_CNT_RX_MALFORMED,
 	RXE_CNT_RING_VIOLATIONS,
@@ -84,11 +85,14 @@ enum rxe_counter {
 	RXE_CNT_RX_NO_BUFFER,
 	RXE_CNT_RQ_END,
 
-	/* the device alone */
-	RXE_CNT_RX_NO_QP = RXE_CNT_RQ_END,
-	RXE_CNT_RX_QUEUE_FULL,
+	/* a queue pair, of packets that neither of its sides gets to see */
+	RXE_CNT_RX_QUEUE_FULL = RXE_CNT_RQ_END,
 	RXE_CNT_RX_BAD_PKEY,
 	RXE_CNT_RX_CNP,
+	RXE_CNT_QP_END,
+
+	/* the device alone */
+	RXE_CNT_RX_NO_QP = RXE_CNT_QP_END,
 	RXE_CNT_CQ_OVERRUN,
 	RXE_CNT_LINK_DOWN,
 	RXE_CNT_COUNT
@@ -104,6 +108,9 @@ struct rxe_counters {
 /* Counters of a side of a queue pair; those that both have stand first in both */
 #define RXE_SQ_COUNTERS	RXE_CNT_SQ_END
 #define RXE_RQ_COUNTERS	(RXE_CNT_SIDES + RXE_CNT_RQ_END - RXE_CNT_SQ_END)
+
+/* Counters of a queue pair that are of neither side */
+#define RXE_QP_COUNTERS	(RXE_CNT_QP_END - RXE_CNT_RQ_END)
 
 /* Where a counter of the receive side stands */
 static inline unsigned int rxe_rq_counter(enum rxe_counter which)

@@ -135,7 +135,7 @@ static void show_qp(struct seq_file *seq, struct rxe_qp *qp)
 	seq_printf(seq, " %llu %llu",
 		   qp_sum(qp, RXE_CNT_REQ_SEND, RXE_CNT_REQ_ATOMIC_WRITE),
 		   qp_sum(qp, RXE_CNT_RESP_SEND, RXE_CNT_RESP_ATOMIC_WRITE));
-	for (i = 0; i < RXE_CNT_RQ_END; i++)
+	for (i = 0; i < RXE_CNT_QP_END; i++)
 		seq_printf(seq, " %llu", rxe_counters_qp(qp, i));
 	seq_printf(seq, " %s\n", view.error);
 }
@@ -146,7 +146,7 @@ static void show_qps(struct seq_file *seq, struct rxe_dev *dev)
 	unsigned int i;
 
 	seq_puts(seq, "qpn type state local peer rqpn sport pid comm scq rcq srq pmtu sq_psn una_psn rq_psn outstanding window held sq_used rq_used retries rtt_us rto_us waits req_msgs resp_msgs");
-	for (i = 0; i < RXE_CNT_RQ_END; i++)
+	for (i = 0; i < RXE_CNT_QP_END; i++)
 		seq_printf(seq, " %s", rxe_counters_name(i));
 	seq_puts(seq, " error\n");
 	mutex_lock(&dev->tracks.mutex);

@@ -36,7 +36,7 @@
 
 #include "rxe.h"
 
-/* All devices between claim and dealloc; taken in process context only */
+/* All devices between claim and dealloc; strangers' packets look into it, too */
 static LIST_HEAD(link_list);
 static DEFINE_SPINLOCK(link_lock);
 /* Woken when a device has left link_list */
@@ -62,11 +62,11 @@ static struct rxe_dev *link_get(const struct net_device *ndev)
 {
 	struct rxe_dev *dev;
 
-	spin_lock(&link_lock);
+	spin_lock_bh(&link_lock);
 	dev = link_find(ndev);
 	if (dev && !ib_device_try_get(&dev->ib))
 		dev = NULL;
-	spin_unlock(&link_lock);
+	spin_unlock_bh(&link_lock);
 	return dev;
 }
 
@@ -79,13 +79,13 @@ static int link_claim(struct rxe_dev *dev)
 	struct rxe_dev *other;
 	int ret = 0;
 
-	spin_lock(&link_lock);
+	spin_lock_bh(&link_lock);
 	other = link_find(dev->ndev);
 	if (!other)
 		list_add_tail(&dev->link, &link_list);
 	else
 		ret = other->leaving ? -EAGAIN : -EEXIST;
-	spin_unlock(&link_lock);
+	spin_unlock_bh(&link_lock);
 	return ret;
 }
 
@@ -104,15 +104,33 @@ static void link_leave(struct rxe_dev *dev)
 	ib_device_put(&dev->ib);
 }
 
+/**
+ * rxe_link_count() - count a packet that is for none of our queue pairs
+ * @ndev: netdev that received it; may have no device, then nothing is counted
+ * @which: counter
+ *
+ * Context: any but hard interrupts.
+ */
+void rxe_link_count(const struct net_device *ndev, enum rxe_counter which)
+{
+	struct rxe_dev *dev;
+
+	spin_lock_bh(&link_lock);
+	dev = link_find(ndev);
+	if (dev && dev->counters)	/* it may still be in the making */
+		rxe_count(dev, which);
+	spin_unlock_bh(&link_lock);
+}
+
 static void link_leave_netdev(const struct net_device *ndev)
 {
 	struct rxe_dev *dev;
 
-	spin_lock(&link_lock);
+	spin_lock_bh(&link_lock);
 	dev = link_find(ndev);
 	if (dev)
 		link_leave(dev);
-	spin_unlock(&link_lock);
+	spin_unlock_bh(&link_lock);
 }
 
 /* Tell the core if the port went up or down since the last call. */
@@ -198,11 +216,11 @@ static bool link_net_empty(const struct net *net)
 	struct rxe_dev *dev;
 	bool empty = true;
 
-	spin_lock(&link_lock);
+	spin_lock_bh(&link_lock);
 	list_for_each_entry(dev, &link_list, link)
 		if (net_eq(dev->netns, net))
 			empty = false;
-	spin_unlock(&link_lock);
+	spin_unlock_bh(&link_lock);
 	return empty;
 }
 
@@ -216,11 +234,11 @@ static void __net_exit link_net_exit(struct net *net)
 {
 	struct rxe_dev *dev;
 
-	spin_lock(&link_lock);
+	spin_lock_bh(&link_lock);
 	list_for_each_entry(dev, &link_list, link)
 		if (net_eq(dev->netns, net))
 			link_leave(dev);
-	spin_unlock(&link_lock);
+	spin_unlock_bh(&link_lock);
 
 	wait_event(link_gone, link_net_empty(net));
 }
@@ -376,9 +394,9 @@ void rxe_link_dealloc(struct ib_device *ibdev)
 	if (dev->net)
 		rxe_net_put(dev->net);
 
-	spin_lock(&link_lock);
+	spin_lock_bh(&link_lock);
 	list_del_init(&dev->link);
-	spin_unlock(&link_lock);
+	spin_unlock_bh(&link_lock);
 	wake_up_all(&link_gone);
 
 	rxe_parent_destroy(dev);

@@ -30,7 +30,7 @@ struct rxe_qpcounter {
 	struct list_head	list;
 	u32			id;
 	struct list_head	bindings;
-	u64			past[RXE_CNT_RQ_END];
+	u64			past[RXE_CNT_QP_END];
 };
 
 /**
@@ -44,7 +44,7 @@ struct rxe_binding {
 	struct list_head	list;
 	struct rxe_qpcounter	*to;
 	struct rxe_qp		*qp;
-	u64			before[RXE_CNT_RQ_END];
+	u64			before[RXE_CNT_QP_END];
 };
 
 static struct rxe_qpcounter *find(struct rxe_dev *dev, u32 id)
@@ -79,7 +79,7 @@ static void release(struct rxe_binding *binding)
 	unsigned int i;
 
 	lockdep_assert_held(&qp->dev->tracks.mutex);
-	for (i = 0; i < RXE_CNT_RQ_END; i++)
+	for (i = 0; i < RXE_CNT_QP_END; i++)
 		binding->to->past[i] += since(binding, i);
 	list_del(&binding->list);
 	qp->binding = NULL;
@@ -103,7 +103,7 @@ void rxe_qpcounter_subtract(struct rxe_dev *dev, u64 *value)
 	unsigned int i;
 
 	mutex_lock(&dev->tracks.mutex);
-	for (i = 0; i < RXE_CNT_RQ_END; i++) {
+	for (i = 0; i < RXE_CNT_QP_END; i++) {
 		value[i] -= dev->qpcounters.past[i];
 		list_for_each_entry(own, &dev->qpcounters.list, list)
 			value[i] -= value_of(own, i);
@@ -149,7 +149,7 @@ static int bind(struct rxe_qpcounter *own, struct rxe_binding *binding, struct r
 		return -EINVAL;
 	binding->to = own;
 	binding->qp = qp;
-	for (i = 0; i < RXE_CNT_RQ_END; i++)
+	for (i = 0; i < RXE_CNT_QP_END; i++)
 		binding->before[i] = rxe_counters_qp(qp, i);
 	list_add_tail(&binding->list, &own->bindings);
 	qp->binding = binding;
@@ -233,7 +233,7 @@ int rxe_qpcounter_update(struct rdma_counter *counter)
 
 	mutex_lock(&dev->tracks.mutex);
 	own = find(dev, counter->id);
-	for (i = 0; own && i < RXE_CNT_RQ_END; i++)
+	for (i = 0; own && i < RXE_CNT_QP_END; i++)
 		counter->stats->value[i] = value_of(own, i);
 	mutex_unlock(&dev->tracks.mutex);
 	return own ? 0 : -EINVAL;
@@ -258,7 +258,7 @@ int rxe_qpcounter_dealloc(struct rdma_counter *counter)
 	if (own) {
 		list_for_each_entry_safe(binding, next, &own->bindings, list)
 			release(binding);
-		for (i = 0; i < RXE_CNT_RQ_END; i++)
+		for (i = 0; i < RXE_CNT_QP_END; i++)
 			dev->qpcounters.past[i] += own->past[i];
 		list_del(&own->list);
 		kfree(own);

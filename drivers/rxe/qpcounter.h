@@ -24,7 +24,7 @@ struct rxe_qp;
 struct rxe_qpcounters {
 	struct list_head	list;
 	u32			last;
-	u64			past[RXE_CNT_RQ_END];
+	u64			past[RXE_CNT_QP_END];
 };
 
 void rxe_qpcounter_subtract(struct rxe_dev *dev, u64 *value);

@@ -176,7 +176,7 @@ static void rx_count(struct rxe_dev *dev, u64 *counts, const struct sk_buff *skb
 	WRITE_ONCE(counts[RXE_CNT_RX_PACKETS], counts[RXE_CNT_RX_PACKETS] + rx_packets(skb));
 	WRITE_ONCE(counts[RXE_CNT_RX_BYTES], counts[RXE_CNT_RX_BYTES] + skb->len);
 	if (unlikely(rx_marked(skb)))
-		rxe_count_side(dev, counts, RXE_CNT_RX_ECN_MARKED, 1);
+		rxe_count_side(dev, counts, RXE_CNT_RX_ECN_MARKED, rx_packets(skb));
 }
 
 /**
@@ -350,7 +350,7 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 
 	if (unlikely(skb_queue_len(queue) >= RXE_RXQ_MAX)) {
 		trace_rxe_drop("rx_queue_full", qp->ib.qp_num, skb->len);
-		rxe_count(qp->dev, RXE_CNT_RX_QUEUE_FULL);
+		rxe_qp_count(qp, RXE_CNT_RX_QUEUE_FULL);
 		kfree_skb(skb);
 		return;
 	}
@@ -401,7 +401,10 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 		return;
 	}
 	trace_rxe_drop(rxe_counters_name(why), bth_dqpn(bth), skb->len);
-	rxe_count(qp->dev, why);
+	if (why >= RXE_CNT_RQ_END && why < RXE_CNT_QP_END)
+		rxe_qp_count(qp, why);
+	else
+		rxe_count(qp->dev, why);
 	kfree_skb(skb);
 }
 
@@ -452,8 +455,10 @@ int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb)
 	const u8 *bth;
 	struct rxe_id *id;
 
-	if (skb->len < sizeof(struct udphdr) + BTH_LEN + ICRC_LEN || !rx_carries(skb))
+	if (skb->len < sizeof(struct udphdr) + BTH_LEN + ICRC_LEN || !rx_carries(skb)) {
+		rxe_link_count(skb->dev, RXE_CNT_RX_MALFORMED);
 		goto drop;
+	}
 	bth = skb_header_pointer(skb, RX_CB(skb)->first, BTH_LEN, buf);
 	if (!bth)
 		goto drop;
@@ -468,6 +473,7 @@ int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb)
 		id = rxe_id_get(&rxe_qp_ids, bth_dqpn(bth));
 	if (!id) {
 		trace_rxe_drop("no such queue pair", bth_dqpn(bth), skb->len);
+		rxe_link_count(skb->dev, RXE_CNT_RX_NO_QP);
 		goto drop;
 	}
 	rx_to_qp(id->object, sock_net(sk), skb, bth);

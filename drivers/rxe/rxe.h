@@ -766,6 +766,7 @@ struct rxe_rq {
  * @lock: @state, @attr
  * @state: verbs state as data paths see it (READ_ONCE)
  * @owner: address space of the process that made it; only ever compared
+ * @counts: of packets that neither side gets to see, under the lock of @rq.rxq
  * @pmtu: payload bytes of a full packet
  * @srq: where receives come from, NULL: @rq.ring
  * @dgram_flows: destinations of late (datagram.c)
@@ -787,6 +788,7 @@ struct rxe_qp {
 	bool			is_user;
 	const struct mm_struct	*owner;
 	struct ib_qp_attr	attr;
+	u64			counts[RXE_QP_COUNTERS];
 	struct ib_qp_cap	cap;
 	u32			pmtu;
 	struct rxe_dgram_flow	*dgram_flows;
@@ -906,6 +908,7 @@ enum hrtimer_restart rxe_responder_nak_timeout(struct hrtimer *t);
 int rxe_link_init(void);
 void rxe_link_exit(void);
 void rxe_link_dealloc(struct ib_device *ibdev);
+void rxe_link_count(const struct net_device *ndev, enum rxe_counter which);
 void rxe_link_port_event(struct ib_device *ibdev, struct net_device *ndev,
 			 unsigned long event);
 int rxe_parent_create(struct rxe_dev *dev);
