@@ -165,8 +165,8 @@ matrix() {
 	while [ $# -gt 0 ]; do
 		case $1 in
 		-f) fresh=1 ;;
-		--clang) mapfile -t -O ${#kernels[@]} kernels < <("$VM/kernels" matrix clang) ;;
-		-*) bad_usage "matrix takes -f, --clang and names or paths of kernels, not '$1'" ;;
+		--clang | --cross) mapfile -t -O ${#kernels[@]} kernels < <("$VM/kernels" matrix "${1#--}") ;;
+		-*) bad_usage "matrix takes -f, --clang, --cross and names or paths of kernels, not '$1'" ;;
 		*) kernels+=("$1") ;;
 		esac
 		shift
@@ -183,7 +183,7 @@ matrix() {
 	mkdir -p "$CACHE/matrix"
 	matrix_row kernel built warnings shims booted 'passed failed skipped' seconds >"$table"
 
-	builds=$("$VM/kernels" matrix build; "$VM/kernels" matrix clang)
+	builds=$("$VM/kernels" matrix build; "$VM/kernels" matrix clang; "$VM/kernels" matrix cross)
 	mapfile -t rest < <(printf '%s\n' "${kernels[@]}" | grep -xF -- "$builds")
 	mapfile -t boots < <(printf '%s\n' "${kernels[@]}" | grep -vxF -- "$builds")
 	matrix_builds "$fresh" "${rest[@]}" &
