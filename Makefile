@@ -15,11 +15,14 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 # the directory of this Makefile, whatever the caller's is
 HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 
-# A kernel that clang built takes modules from clang only. Who names a compiler, as
-# newer DKMS does, knows better.
+# A kernel that clang built takes modules from clang only, and from none much older: of
+# its own version, where that has a command of its own. Who names a compiler, as newer
+# DKMS does, knows better.
 ifeq ($(origin CC)$(origin LLVM),defaultundefined)
 built-with = $(shell grep -sx CONFIG_$(1)=y $(KDIR)/include/config/auto.conf)
-compiler := $(if $(call built-with,CC_IS_CLANG),$(if $(call built-with,LD_IS_LLD),LLVM=1,CC=clang))
+clang = $(shell v=$$(sed -n 's/^CONFIG_CLANG_VERSION=\(.*\)....$$/\1/p' \
+	$(KDIR)/include/config/auto.conf); command -v clang-$$v >/dev/null && echo clang-$$v || echo clang)
+compiler := $(if $(call built-with,CC_IS_CLANG),$(if $(call built-with,LD_IS_LLD),LLVM=1,CC=$(clang)))
 endif
 
 kbuild = $(MAKE) -C $(KDIR) M=$(HERE) $(compiler)
