@@ -37,13 +37,21 @@ rping_ok() { # ADDRESS COUNT OPTIONS...
 	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
 }
 
-# The other end names the link by its own netdev.
-rping_link_local() {
-	local address
+# link_local NS DEV: its address there
+link_local() {
+	ip netns exec "$1" ip -6 -o addr show dev "$2" scope link |
+		awk '{ sub("/.*", "", $4); print $4 }'
+}
 
-	address=$(n1 ip -6 -o addr show dev veth0 scope link | awk '{ sub("/.*", "", $4); print $4 }')
+# The other end names the link by its own netdev. The rdma_cm of Linux 4.4.y drops the
+# source address that it finds for an IPv6 peer: there the client has to name one.
+rping_link_local() {
+	local address own=()
+
+	address=$(link_local ns1 veth0)
+	core_makes_links || own=(-I "$(link_local ns2 veth1)%veth1")
 	cm_pair "$PATIENCE" rping -s -a "$address%veth0" -v -C 5 -- \
-		"$VM/programs/rping-client" 5 -a "$address%veth1" || return
+		"$VM/programs/rping-client" 5 -a "$address%veth1" "${own[@]}" || return
 	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
 }
 
