@@ -4,7 +4,8 @@
  * datagrams (GSI).
  *
  * A WQE names its own destination.  It is one packet, and done as soon as that is
- * handed to the stack: nobody answers for it (9.8.3).
+ * made: nobody answers for it (9.8.3).  Packets for one destination, one behind the
+ * other, go to the stack together.
  *
  *   send:     posted ── address known? payload readable? ──► packet, completion
  *                            │ no
@@ -25,6 +26,7 @@
 #include <linux/ipv6.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <linux/udp.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
@@ -59,6 +61,16 @@ struct dgram_key {
 struct rxe_dgram_flow {
 	struct rxe_flow		flow;
 	struct dgram_key	key;
+};
+
+/**
+ * struct dgram_out - datagrams that go out together
+ * @burst: datagrams of one flow, if @flow is set
+ * @flow: theirs; not to be given another address before they are sent
+ */
+struct dgram_out {
+	struct rxe_burst	burst;
+	struct rxe_flow		*flow;
 };
 
 /* QP 1 of all devices; readers under RCU */
@@ -250,8 +262,27 @@ void rxe_datagram_post(struct rxe_swqe *wqe, const struct ib_ud_wr *wr)
 	wqe->ud.qkey = wr->remote_qkey;
 }
 
+static void out_send(struct dgram_out *out)
+{
+	if (out->flow)
+		rxe_burst_send(&out->burst);
+	out->flow = NULL;
+}
+
+/* The burst for a flow; a datagram for another one sends what has come together. */
+static struct rxe_burst *out_for(struct dgram_out *out, struct rxe_flow *flow)
+{
+	if (out->flow != flow) {
+		out_send(out);
+		rxe_burst_begin(&out->burst, flow);
+		out->flow = flow;
+	}
+	return &out->burst;
+}
+
 /* Ready to send with these attributes: found, or taken from the oldest. */
-static struct rxe_flow *flow_get(struct rxe_qp *qp, const struct rdma_ah_attr *attr, u32 dqpn)
+static struct rxe_flow *flow_get(struct rxe_qp *qp, struct dgram_out *out,
+				 const struct rdma_ah_attr *attr, u32 dqpn)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	struct rxe_dgram_flow *df;
@@ -271,6 +302,7 @@ static struct rxe_flow *flow_get(struct rxe_qp *qp, const struct rdma_ah_attr *a
 		if (df->flow.family && !memcmp(&df->key, &key, sizeof(key)))
 			return &df->flow;
 	}
+	out_send(out);
 	df = &qp->dgram_flows[qp->dgram_next++ % DGRAM_FLOWS];
 	if (rxe_flow_set(&df->flow, attr, qp->ib.qp_num, dqpn))
 		return NULL;
@@ -279,7 +311,8 @@ static struct rxe_flow *flow_get(struct rxe_qp *qp, const struct rdma_ah_attr *a
 }
 
 /* The address stands in the WQE; only its index says who we are. */
-static struct rxe_flow *flow_by_address(struct rxe_qp *qp, const struct rxe_swqe_ud *ud)
+static struct rxe_flow *flow_by_address(struct rxe_qp *qp, struct dgram_out *out,
+					const struct rxe_swqe_ud *ud)
 {
 	const struct ib_gid_attr *sgid;
 	struct rdma_ah_attr attr;
@@ -296,28 +329,29 @@ static struct rxe_flow *flow_by_address(struct rxe_qp *qp, const struct rxe_swqe
 	attr.grh.hop_limit = ud->hop_limit;
 	attr.grh.traffic_class = ud->traffic_class;
 	if (sgid->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP)
-		flow = flow_get(qp, &attr, ud->qpn);
+		flow = flow_get(qp, out, &attr, ud->qpn);
 	rdma_put_gid_attr(sgid);
 	return flow;
 }
 
 /* The way to the destination of a WQE, or NULL if it has none. */
-static struct rxe_flow *wqe_flow(struct rxe_qp *qp, const struct rxe_swqe_ud *ud)
+static struct rxe_flow *wqe_flow(struct rxe_qp *qp, struct dgram_out *out,
+				 const struct rxe_swqe_ud *ud)
 {
 	struct rxe_flow *flow = NULL;
 	struct rxe_id *id;
 	struct rxe_ah *ah;
 
 	if (ud->ah)
-		return flow_get(qp, &ud->ah->attr, ud->qpn);
+		return flow_get(qp, out, &ud->ah->attr, ud->qpn);
 	if (!ud->ah_num)
-		return flow_by_address(qp, ud);
+		return flow_by_address(qp, out, ud);
 	id = rxe_id_get(&rxe_ah_ids, ud->ah_num);
 	if (!id)
 		return NULL;
 	ah = id->object;
 	if (ah->ib.pd == qp->ib.pd)
-		flow = flow_get(qp, &ah->attr, ud->qpn);
+		flow = flow_get(qp, out, &ah->attr, ud->qpn);
 	rxe_id_put(id);
 	return flow;
 }
@@ -335,8 +369,8 @@ static int payload_copy(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_txpk
 	return 0;
 }
 
-/* Builds the packet of a WQE and hands it over; a status if that is impossible. */
-static u8 wqe_send(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_flow *flow)
+/* Adds the packet of a WQE to a burst; a status if that is impossible. */
+static u8 wqe_send(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst *burst)
 {
 	bool imm = wqe->opcode == IB_UVERBS_WR_SEND_WITH_IMM;
 	const struct opcode_info *op = opcode_info(imm ? OP_UD_SEND_ONLY_IMM : OP_UD_SEND_ONLY);
@@ -350,12 +384,10 @@ static u8 wqe_send(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_flow *flo
 		.psn = qp->sq.psn,
 	};
 	u32 qkey = wqe->ud.qkey & QKEY_OF_QP ? qp->attr.qkey : wqe->ud.qkey;
-	struct rxe_burst burst;
 	struct rxe_txpkt pkt;
 	int err;
 
-	rxe_burst_begin(&burst, flow);
-	if (rxe_burst_add(&burst, &pkt, op->hdr_len, wqe->length)) {
+	if (rxe_burst_add(burst, &pkt, op->hdr_len, wqe->length)) {
 		rxe_sq_count(qp, RXE_CNT_TX_DROPPED, 1);
 		return IB_WC_SUCCESS;	/* lost, like on the wire */
 	}
@@ -365,11 +397,10 @@ static u8 wqe_send(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_flow *flo
 		immdt_put(pkt.hdr + op->imm, wqe->imm_data);
 	err = payload_copy(qp, wqe, &pkt);
 	if (err) {
-		rxe_burst_drop(&burst, &pkt);
+		rxe_burst_drop(burst, &pkt);
 		return err == -EAGAIN ? STATUS_LATER : IB_WC_LOC_PROT_ERR;
 	}
-	rxe_burst_close(&burst, &pkt);
-	rxe_burst_send(&burst);
+	rxe_burst_close(burst, &pkt);
 	qp->sq.psn = psn_add(qp->sq.psn, 1);
 	return IB_WC_SUCCESS;
 }
@@ -383,7 +414,7 @@ static void send_failed(struct rxe_qp *qp, u8 status)
 }
 
 /* False: what it waits for, room in the local queue or a page, calls the task. */
-static bool send_oldest(struct rxe_qp *qp)
+static bool send_oldest(struct rxe_qp *qp, struct dgram_out *out)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
@@ -391,14 +422,14 @@ static bool send_oldest(struct rxe_qp *qp)
 	struct rxe_flow *flow;
 
 	if (!status) {
-		flow = wqe_flow(qp, &wqe->ud);
+		flow = wqe_flow(qp, out, &wqe->ud);
 		if (!flow)
 			status = IB_WC_LOC_QP_OP_ERR;
 		else if (rxe_flow_busy(flow))
 			return false;
 		/* too long for the port: not sent, and no error (C10-93.1.1) */
 		else if (wqe->length <= ib_mtu_enum_to_int(rxe_verbs_mtu(qp->dev->ndev)))
-			status = wqe_send(qp, wqe, flow);
+			status = wqe_send(qp, wqe, out_for(out, flow));
 	}
 	if (status == STATUS_LATER)
 		return false;
@@ -407,6 +438,24 @@ static bool send_oldest(struct rxe_qp *qp)
 	else
 		rxe_completer_complete(qp, IB_WC_SUCCESS);
 	return true;
+}
+
+/* False: budget or local queue end it. */
+static bool send_posted(struct rxe_qp *qp, u32 *budget)
+{
+	struct dgram_out out = { .flow = NULL };
+	struct rxe_sq *sq = &qp->sq;
+	bool all = true;
+
+	/* pairs with the release of a kernel user's post */
+	while (rxe_qp_state(qp) == IB_QPS_RTS && sq->cons != smp_load_acquire(&sq->prod)) {
+		all = *budget && send_oldest(qp, &out);
+		if (!all)
+			break;
+		--*budget;
+	}
+	out_send(&out);
+	return all;
 }
 
 /**
@@ -418,20 +467,14 @@ static bool send_oldest(struct rxe_qp *qp)
  */
 bool rxe_datagram_send_task(struct rxe_qp *qp)
 {
-	struct rxe_sq *sq = &qp->sq;
 	u32 budget = RXE_TASK_BUDGET;
 	bool more;
 
 	switch (rxe_qp_state(qp)) {
 	case IB_QPS_RTS:
 		more = rxe_requester_pull(qp);
-		/* pairs with the release of a kernel user's post */
-		while (rxe_qp_state(qp) == IB_QPS_RTS && sq->cons != smp_load_acquire(&sq->prod)) {
-			if (!budget--)
-				return true;
-			if (!send_oldest(qp))
-				return false;
-		}
+		if (!send_posted(qp, &budget))
+			return !budget;
 		return more || rxe_qp_state(qp) == IB_QPS_SQE;
 	case IB_QPS_SQD:
 		rxe_qp_check_drained(qp);
@@ -447,13 +490,16 @@ bool rxe_datagram_send_task(struct rxe_qp *qp)
 /* --- receiving -------------------------------------------------------------- */
 
 /* The GRH that the receiver finds: of IPv4 it is the second half (A17.4.5.1). */
-static void grh_build(const struct sk_buff *skb, u8 *grh)
+static void grh_build(const struct rxe_rxpkt *pkt, u8 *grh)
 {
-	if (ip_hdr(skb)->version == 4) {
+	u8 hdr[sizeof(struct ipv6hdr) + sizeof(struct udphdr)];
+
+	rxe_rx_ip_header(pkt, hdr);
+	if (ip_hdr(pkt->skb)->version == 4) {
 		memset(grh, 0, GRH_LEN - sizeof(struct iphdr));
-		memcpy(grh + GRH_LEN - sizeof(struct iphdr), ip_hdr(skb), sizeof(struct iphdr));
+		memcpy(grh + GRH_LEN - sizeof(struct iphdr), hdr, sizeof(struct iphdr));
 	} else {
-		memcpy(grh, ipv6_hdr(skb), GRH_LEN);
+		memcpy(grh, hdr, GRH_LEN);
 	}
 }
 
@@ -468,7 +514,7 @@ static int place(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	u8 grh[GRH_LEN];
 	int err;
 
-	grh_build(pkt->skb, grh);
+	grh_build(pkt, grh);
 	err = rxe_mem_write_sges_buf(rxe_recv_pd(qp), &rq->fault, rq->sge, rq->num_sge, 0, grh,
 				     GRH_LEN);
 	if (!err && pkt->payload_len)

@@ -82,17 +82,41 @@ static bool rx_pkey_ok(const u8 *bth)
 	return (bth_pkey(bth) & 0x7fff) == (RXE_DEFAULT_PKEY & 0x7fff);
 }
 
-/*
- * The sum covers IP and UDP headers.  Of a burst there is one copy, with lengths
- * that are those of all: make what the @index-th packet would have.
+/**
+ * rxe_rx_ip_header - IP and UDP header of a packet
+ * @pkt: the packet
+ * @hdr: out, room for an IPv6 and a UDP header
+ *
+ * Of a burst there is one copy, with lengths that are those of all: this makes
+ * what the packet would have had, alone.
+ *
+ * Context: any.
  */
-static bool rx_icrc_ok(const struct rxe_rxpkt *pkt, u32 offset, u32 len, u32 index)
+void rxe_rx_ip_header(const struct rxe_rxpkt *pkt, u8 *hdr)
+{
+	u32 len = pkt->op->hdr_len + pkt->payload_len + pkt->pad + ICRC_LEN;
+	bool ipv4 = ip_hdr(pkt->skb)->version == 4;
+	u32 ip_len = ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	struct udphdr *udp = (struct udphdr *)(hdr + ip_len);
+	struct iphdr *ip = (struct iphdr *)hdr;
+
+	memcpy(hdr, skb_network_header(pkt->skb), ip_len + sizeof(*udp));
+	if (!skb_is_gso(pkt->skb))
+		return;
+	udp->len = htons(sizeof(*udp) + len);
+	if (!ipv4) {
+		((struct ipv6hdr *)hdr)->payload_len = udp->len;
+		return;
+	}
+	ip->tot_len = htons(sizeof(*ip) + sizeof(*udp) + len);
+	ip->id = htons(ntohs(ip->id) + pkt->index);
+	ip_send_check(ip);
+}
+
+static bool rx_icrc_ok(const struct rxe_rxpkt *pkt, u32 offset, u32 len)
 {
 	const struct sk_buff *skb = pkt->skb;
-	bool ipv4 = ip_hdr(skb)->version == 4;
-	u32 ip_len = ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
 	u8 hdr[sizeof(struct ipv6hdr) + sizeof(struct udphdr)];
-	struct udphdr *udp = (struct udphdr *)(hdr + ip_len);
 	u32 rest = len - BTH_LEN - ICRC_LEN;
 	u32 first = min_t(u32, rest, RXE_ICRC_MORE);
 	u8 more_buf[RXE_ICRC_MORE];
@@ -100,22 +124,11 @@ static bool rx_icrc_ok(const struct rxe_rxpkt *pkt, u32 offset, u32 len, u32 ind
 	u8 buf[ICRC_LEN];
 	u32 crc;
 
-	memcpy(hdr, skb_network_header(skb), ip_len + sizeof(*udp));
-	if (skb_is_gso(skb)) {
-		udp->len = htons(sizeof(*udp) + len);
-		if (ipv4) {
-			struct iphdr *ip = (struct iphdr *)hdr;
-
-			ip->tot_len = htons(sizeof(*ip) + sizeof(*udp) + len);
-			ip->id = htons(ntohs(ip->id) + index);
-		} else {
-			((struct ipv6hdr *)hdr)->payload_len = udp->len;
-		}
-	}
+	rxe_rx_ip_header(pkt, hdr);
 	more = skb_header_pointer(skb, offset + BTH_LEN, first, more_buf);
 	if (!more)
 		return false;
-	crc = rxe_icrc_sum(hdr, ipv4, pkt->hdr, more, first);
+	crc = rxe_icrc_sum(hdr, ip_hdr(skb)->version == 4, pkt->hdr, more, first);
 	if (rest > first)
 		crc = rxe_mem_sum_skb(skb, offset + BTH_LEN + first, rest - first, crc);
 	icrc = skb_header_pointer(skb, offset + len - ICRC_LEN, ICRC_LEN, buf);
@@ -265,17 +278,17 @@ bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
 {
 	struct sk_buff *skb = it->skb;
 	const struct rx_cb *cb = RX_CB(skb);
-	u32 offset, index, len;
+	u32 offset, len;
 
 	while (it->offset < cb->end) {
 		offset = it->offset;
-		index = it->index++;
+		pkt->index = it->index++;
 		len = min(cb->size, cb->end - offset);
 		it->offset += len;
 		if (unlikely(!rx_parse(pkt, skb, offset, len)))
 			rx_bad(it, RXE_CNT_RX_MALFORMED);
 		else if (unlikely(cb->summed && READ_ONCE(rx_verify) &&
-				  !rx_icrc_ok(pkt, offset, len, index)))
+				  !rx_icrc_ok(pkt, offset, len)))
 			rx_bad(it, RXE_CNT_RX_ICRC_ERRORS);
 		else
 			return rx_good(it, pkt);

@@ -448,6 +448,7 @@ void rxe_burst_send(struct rxe_burst *burst);
  * @skb: holds the payload
  * @payload_off: of the payload in @skb
  * @payload_len: without pad and ICRC
+ * @index: of the packet in its burst
  * @vlan_id: of the destination address, for QP 1
  */
 struct rxe_rxpkt {
@@ -457,6 +458,7 @@ struct rxe_rxpkt {
 	u32			psn;
 	u32			payload_off;
 	u32			payload_len;
+	u32			index;
 	u8			opcode;
 	u8			pad;
 	bool			ackreq;
@@ -476,6 +478,7 @@ struct rxe_rx_iter {
 
 void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
 		      struct sk_buff *skb);
+void rxe_rx_ip_header(const struct rxe_rxpkt *pkt, u8 *hdr);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
 struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u64 *counts);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
