@@ -19,7 +19,8 @@
  * the ICRC need not be made, as TCP leaves out a checksum there; when it is cut,
  * it is made.  A packet that travels alone always has one.
  *
- * Nothing waits for a burst to grow: it is what the task has to send now.
+ * Nothing waits here for a burst to grow: it is what the task has to send now
+ * (what a process posts may have waited before, see gather.c).
  */
 #include <linux/crc32.h>
 #include <linux/if_vlan.h>

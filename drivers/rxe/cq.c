@@ -217,6 +217,25 @@ int rxe_cq_peek(struct ib_cq *ibcq, int wc_cnt)
 }
 
 /**
+ * rxe_cq_taken - how far a CQ has been read
+ * @cq: the CQ
+ *
+ * Context: any.
+ * Return: a number that changes when entries are taken; user space may lie.
+ */
+u32 rxe_cq_taken(struct rxe_cq *cq)
+{
+	unsigned long flags;
+	u32 taken;
+
+	/* resize changes the ring */
+	spin_lock_irqsave(&cq->lock, flags);
+	taken = rxe_ring_consumer(&cq->ring);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return taken;
+}
+
+/**
  * rxe_cq_notify - req_notify_cq: call the handler once, for the next entry
  * @ibcq: CQ
  * @flags: IB_CQ_SOLICITED: a solicited one or an error; IB_CQ_NEXT_COMP: any;

@@ -247,6 +247,7 @@ static void qp_init(struct rxe_qp *qp)
 	hrtimer_setup(&sq->timer, rxe_completer_timeout, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	hrtimer_setup(&sq->rnr_timer, rxe_completer_rnr_timeout, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL);
+	rxe_gather_init(qp);
 	rxe_task_init(&sq->task, qp, sq->counts,
 		      rxe_qp_is_datagram(qp) ? rxe_datagram_send_task : sq_task);
 	rxe_fault_init(&sq->fault, &sq->task);
@@ -445,6 +446,7 @@ int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 		qp_flush_orphan(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	hrtimer_cancel(&qp->sq.rnr_timer);
+	rxe_gather_stop(qp);
 	hrtimer_cancel(&qp->rq.nak_timer);
 	timer_delete_sync(&qp->rq.timer);
 	rxe_fault_cancel(&qp->sq.fault);
@@ -540,6 +542,7 @@ static void qp_reset(struct rxe_qp *qp)
 
 	hrtimer_cancel(&sq->timer);
 	hrtimer_cancel(&sq->rnr_timer);
+	rxe_gather_stop(qp);
 	hrtimer_cancel(&rq->nak_timer);
 	timer_delete_sync(&rq->timer);
 	rxe_fault_cancel(&sq->fault);

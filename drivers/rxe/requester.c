@@ -207,10 +207,12 @@ bool rxe_requester_pull(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u32 budget = RXE_WQE_BUDGET;
+	u32 first = sq->prod;
 	u32 prod;
 
 	if (!qp->is_user)
 		return false;
+	rxe_gather_pull(qp);
 	prod = rxe_ring_producer(&sq->ring);
 	while ((sq->prod & sq->mask) != prod) {
 		if (!budget--)
@@ -224,6 +226,11 @@ bool rxe_requester_pull(struct rxe_qp *qp)
 		pull_one(qp, rxe_sq_slot(sq, sq->prod),
 			 rxe_ring_element(&sq->ring, sq->prod & sq->mask));
 		sq->prod++;
+	}
+	if (sq->prod != first) {
+		const struct rxe_swqe *last = rxe_sq_slot(sq, sq->prod - 1);
+
+		rxe_gather_pulled(qp, last->length, wqe_takes_place(last));
 	}
 	return false;
 }
@@ -372,7 +379,8 @@ int rxe_requester_post(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return -EINVAL;
 	}
 	if (qp->is_user) {
-		rxe_task_run(&qp->sq.task);
+		if (!rxe_gather_post(qp))
+			rxe_task_run(&qp->sq.task);
 		return 0;
 	}
 	err = post_kernel(qp, wr, bad);

@@ -64,6 +64,7 @@
 #include "proto/loss.h"
 #include "counters.h"
 #include "debugfs.h"
+#include "gather.h"
 #include "mem.h"
 #include "odp.h"
 #include "qpcounter.h"
@@ -297,6 +298,7 @@ struct rxe_wc {
 
 /* false: the queue was full, the entry is lost and the CQ has told so */
 bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc);
+u32 rxe_cq_taken(struct rxe_cq *cq);
 
 /* --- srq.c ------------------------------------------------------------------ */
 
@@ -562,6 +564,7 @@ struct rxe_sq_read {
  * @ring: where user space posts
  * @slots: checked copies, @mask + 1 of them, @stride bytes each
  * @sig_all: each WQE completes, asked for or not
+ * @gather: posts that are not sent at once
  *
  * The rest belongs to @task.  Positions count up and are masked on use:
  *
@@ -604,6 +607,7 @@ struct rxe_sq {
 	u32			prod;
 	struct rxe_ring		ring;
 	struct rxe_task		task;
+	struct rxe_gather	gather;
 	struct rxe_flow		flow;
 	struct sk_buff_head	rxq;
 	u8			*slots;

@@ -7,6 +7,7 @@
 
 ICRC=/sys/module/rdma_rxe/parameters/icrc
 VERIFY=/sys/module/rdma_rxe/parameters/verify
+GATHER=/sys/module/rdma_rxe/parameters/gather
 
 check setup setup || return
 
@@ -85,6 +86,25 @@ icrc_refused() {
 	[ "$(cat $ICRC)" = lazy ] || bad "icrc is $(cat $ICRC) now"
 }
 
+# Messages that are posted one by one share skbs, with one ACK for many; each completes.
+gathered() {
+	local received
+
+	received=$(counter rxe1 rcvd_pkts)
+	burst whole 1 50 perftest ib_write_bw -s 64 -n 5000 "$@" || return
+	received=$(($(counter rxe1 rcvd_pkts) - received))
+	[ "$received" -lt 2500 ] || bad "$received ACKs for 5000 messages"
+}
+
+not_gathered_when_off() {
+	local status=0
+
+	echo N >$GATHER || bad "gather=N is refused" || return
+	burst whole 90 110 perftest ib_write_bw -s 64 -n 2000 || status=1
+	echo Y >$GATHER
+	return $status
+}
+
 check whole-4096 burst whole 1 40 perftest ib_write_bw -m 4096 -s 1048576 -n 40
 check whole-1024 burst whole 1 20 perftest ib_write_bw -m 1024 -s 1048576 -n 10
 check whole-256 burst whole 1 20 perftest ib_send_bw -m 256 -s 1048576 -n 5
@@ -99,6 +119,17 @@ check cut-on-the-wire sums_on_the_wire cut
 check single burst single 90 110 perftest ib_write_bw -m 4096 -s 1048576 -n 40
 check single-on-the-wire sums_on_the_wire single
 veth_bursts whole
+check gathered gathered
+check gathered-signaled gathered -Q 1
+check gathered-events burst whole 1 60 perftest ib_send_bw -s 64 -n 5000 -e
+GID_KIND=v6 check gathered-ipv6 gathered
+check gathered-reads burst whole 1 80 perftest ib_read_bw -s 64 -n 5000
+check gathered-datagrams burst whole 1 60 perftest ib_send_bw -c UD -s 64 -n 5000
+check gathered-contents contents -s 64 -n 2000
+# Posts that wait for their completion, one or few at a time, are not kept.
+check not-gathered-latency burst whole 90 110 perftest ib_write_lat -s 64 -n 1000
+check not-gathered-few burst whole 90 110 perftest ib_write_bw -s 64 -n 3000 -t 2 -Q 1
+check not-gathered-off not_gathered_when_off
 check icrc-always icrc_mode always
 check icrc-off icrc_mode off
 check icrc-refused icrc_refused
