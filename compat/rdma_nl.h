@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The netlink protocol of the rdma tool, for cores without: what rdma_nl.c (requests)
- * and rdma_res.c (objects) share.
+ * The netlink protocol of the rdma tool, for cores without: what rdma_nl.c (requests),
+ * rdma_res.c (objects) and rdma_cm_id.c (what rdma_cm has) share.
  */
 #ifndef RXE_COMPAT_RDMA_NL_H
 #define RXE_COMPAT_RDMA_NL_H
@@ -55,6 +55,11 @@ enum {
 	ATTR_RES_STATE		= 27,
 	ATTR_RES_PID		= 28,
 	ATTR_RES_KERN_NAME	= 29,
+	ATTR_RES_CM_ID		= 30,
+	ATTR_RES_CM_ID_ENTRY	= 31,
+	ATTR_RES_PS		= 32,
+	ATTR_RES_SRC_ADDR	= 33,
+	ATTR_RES_DST_ADDR	= 34,
 	ATTR_RES_CQ		= 35,
 	ATTR_RES_CQ_ENTRY	= 36,
 	ATTR_RES_CQE		= 37,
@@ -98,5 +103,6 @@ static inline int rxe_compat_nl_put_u64(struct sk_buff *skb, int type, u64 value
 int rxe_compat_nl_parse(struct netlink_callback *cb, struct nlattr **tb);
 struct nlmsghdr *rxe_compat_nl_begin(struct sk_buff *skb, struct netlink_callback *cb, int op);
 int rxe_compat_res_answer(struct sk_buff *skb, struct netlink_callback *cb, int op);
+int rxe_compat_cm_id_answer(struct sk_buff *skb, struct netlink_callback *cb, u32 index);
 
 #endif /* RXE_COMPAT_RDMA_NL_H */

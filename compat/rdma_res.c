@@ -3,11 +3,11 @@
  * Which objects there are, who has made them, and the answer to "rdma resource show
  * KIND", for cores that keep no account of it.
  *
- *   rdma resource show [qp|cq|mr|pd|srq|ctx] [link LINK] [FILTER]
+ *   rdma resource show [qp|cq|mr|pd|srq|ctx] [link LINK] [FILTER]     (cm_id: rdma_cm_id.c)
  *
  * ib_ops_old.c tells of every object made and destroyed. A request names a device,
  * and may name an object by its number; filters by anything else are the tool's own.
- * Loses: what rdma_cm has (cm_id), and the names of users in the kernel.
+ * Loses: the names of users in the kernel.
  */
 #define RXE_COMPAT_KERNEL_IB_OPS
 
@@ -421,6 +421,8 @@ int rxe_compat_res_answer(struct sk_buff *skb, struct netlink_callback *cb, int 
 	if (!tb[ATTR_DEV_INDEX])
 		return -EINVAL;
 	req.index = nla_get_u32(tb[ATTR_DEV_INDEX]);
+	if (op == CMD_RES_CM_ID_GET)
+		return rxe_compat_cm_id_answer(skb, cb, req.index);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (kinds[i].op == op)
 			req.kind = &kinds[i];
