@@ -48,53 +48,46 @@ void rxe_trace_decode(struct rxe_trace_packet *packet, const u8 *hdr, u32 payloa
 
 #include "rxe.h"
 
-#define RXE_TRACE_OPCODES \
-	{ OP_RC_SEND_FIRST, "RC_SEND_FIRST" },\
-	{ OP_RC_SEND_MIDDLE, "RC_SEND_MIDDLE" },\
-	{ OP_RC_SEND_LAST, "RC_SEND_LAST" },\
-	{ OP_RC_SEND_LAST_IMM, "RC_SEND_LAST_IMM" },\
-	{ OP_RC_SEND_ONLY, "RC_SEND_ONLY" },\
-	{ OP_RC_SEND_ONLY_IMM, "RC_SEND_ONLY_IMM" },\
-	{ OP_RC_WRITE_FIRST, "RC_WRITE_FIRST" },\
-	{ OP_RC_WRITE_MIDDLE, "RC_WRITE_MIDDLE" },\
-	{ OP_RC_WRITE_LAST, "RC_WRITE_LAST" },\
-	{ OP_RC_WRITE_LAST_IMM, "RC_WRITE_LAST_IMM" },\
-	{ OP_RC_WRITE_ONLY, "RC_WRITE_ONLY" },\
-	{ OP_RC_WRITE_ONLY_IMM, "RC_WRITE_ONLY_IMM" },\
-	{ OP_RC_READ_REQUEST, "RC_READ_REQUEST" },\
-	{ OP_RC_READ_RESPONSE_FIRST, "RC_READ_RESPONSE_FIRST" },\
-	{ OP_RC_READ_RESPONSE_MIDDLE, "RC_READ_RESPONSE_MIDDLE" },\
-	{ OP_RC_READ_RESPONSE_LAST, "RC_READ_RESPONSE_LAST" },\
-	{ OP_RC_READ_RESPONSE_ONLY, "RC_READ_RESPONSE_ONLY" },\
-	{ OP_RC_ACKNOWLEDGE, "RC_ACKNOWLEDGE" },\
-	{ OP_RC_ATOMIC_ACKNOWLEDGE, "RC_ATOMIC_ACKNOWLEDGE" },\
-	{ OP_RC_COMPARE_SWAP, "RC_COMPARE_SWAP" },\
-	{ OP_RC_FETCH_ADD, "RC_FETCH_ADD" },\
-	{ OP_RC_SEND_LAST_INV, "RC_SEND_LAST_INV" },\
-	{ OP_RC_SEND_ONLY_INV, "RC_SEND_ONLY_INV" },\
-	{ OP_RC_FLUSH, "RC_FLUSH" },\
-	{ OP_RC_ATOMIC_WRITE, "RC_ATOMIC_WRITE" },\
-	{ OP_UC_SEND_FIRST, "UC_SEND_FIRST" },\
-	{ OP_UC_SEND_MIDDLE, "UC_SEND_MIDDLE" },\
-	{ OP_UC_SEND_LAST, "UC_SEND_LAST" },\
-	{ OP_UC_SEND_LAST_IMM, "UC_SEND_LAST_IMM" },\
-	{ OP_UC_SEND_ONLY, "UC_SEND_ONLY" },\
-	{ OP_UC_SEND_ONLY_IMM, "UC_SEND_ONLY_IMM" },\
-	{ OP_UC_WRITE_FIRST, "UC_WRITE_FIRST" },\
-	{ OP_UC_WRITE_MIDDLE, "UC_WRITE_MIDDLE" },\
-	{ OP_UC_WRITE_LAST, "UC_WRITE_LAST" },\
-	{ OP_UC_WRITE_LAST_IMM, "UC_WRITE_LAST_IMM" },\
-	{ OP_UC_WRITE_ONLY, "UC_WRITE_ONLY" },\
-	{ OP_UC_WRITE_ONLY_IMM, "UC_WRITE_ONLY_IMM" },\
-	{ OP_UD_SEND_ONLY, "UD_SEND_ONLY" },\
-	{ OP_UD_SEND_ONLY_IMM, "UD_SEND_ONLY_IMM" }
+/*
+ * Names of numbers. Tools read events by their formats, where an enumerator means nothing
+ * to them: each has to be said to be what it is, and the kernel puts the number there.
+ */
+#define RXE_TRACE_OPCODES(each, last) \
+	each(RC_SEND_FIRST) each(RC_SEND_MIDDLE) each(RC_SEND_LAST) \
+	each(RC_SEND_LAST_IMM) each(RC_SEND_ONLY) each(RC_SEND_ONLY_IMM) \
+	each(RC_WRITE_FIRST) each(RC_WRITE_MIDDLE) each(RC_WRITE_LAST) \
+	each(RC_WRITE_LAST_IMM) each(RC_WRITE_ONLY) each(RC_WRITE_ONLY_IMM) \
+	each(RC_READ_REQUEST) each(RC_READ_RESPONSE_FIRST) \
+	each(RC_READ_RESPONSE_MIDDLE) each(RC_READ_RESPONSE_LAST) \
+	each(RC_READ_RESPONSE_ONLY) each(RC_ACKNOWLEDGE) \
+	each(RC_ATOMIC_ACKNOWLEDGE) each(RC_COMPARE_SWAP) each(RC_FETCH_ADD) \
+	each(RC_SEND_LAST_INV) each(RC_SEND_ONLY_INV) each(RC_FLUSH) \
+	each(RC_ATOMIC_WRITE) each(UC_SEND_FIRST) each(UC_SEND_MIDDLE) \
+	each(UC_SEND_LAST) each(UC_SEND_LAST_IMM) each(UC_SEND_ONLY) \
+	each(UC_SEND_ONLY_IMM) each(UC_WRITE_FIRST) each(UC_WRITE_MIDDLE) \
+	each(UC_WRITE_LAST) each(UC_WRITE_LAST_IMM) each(UC_WRITE_ONLY) \
+	each(UC_WRITE_ONLY_IMM) each(UD_SEND_ONLY) last(UD_SEND_ONLY_IMM)
 
-#define RXE_TRACE_STATES							\
-	{ IB_QPS_RESET, "RESET" }, { IB_QPS_INIT, "INIT" }, { IB_QPS_RTR, "RTR" },	\
-	{ IB_QPS_RTS, "RTS" }, { IB_QPS_SQD, "SQD" }, { IB_QPS_SQE, "SQE" },	\
-	{ IB_QPS_ERR, "ERR" }
+#define RXE_TRACE_STATES(each, last) \
+	each(RESET) each(INIT) each(RTR) each(RTS) each(SQD) each(SQE) \
+	last(ERR)
 
-/* Not every kernel's tools know an enum's value by its name */
+#define RXE_TRACE_DEFINE_OPCODE(name)	TRACE_DEFINE_ENUM(OP_ ## name);
+#define RXE_TRACE_DEFINE_STATE(name)	TRACE_DEFINE_ENUM(IB_QPS_ ## name);
+
+RXE_TRACE_OPCODES(RXE_TRACE_DEFINE_OPCODE, RXE_TRACE_DEFINE_OPCODE)
+RXE_TRACE_STATES(RXE_TRACE_DEFINE_STATE, RXE_TRACE_DEFINE_STATE)
+
+#define RXE_TRACE_OPCODE_LAST(name)	{ OP_ ## name, #name }
+#define RXE_TRACE_OPCODE(name)		RXE_TRACE_OPCODE_LAST(name),
+#define RXE_TRACE_STATE_LAST(name)	{ IB_QPS_ ## name, #name }
+#define RXE_TRACE_STATE(name)		RXE_TRACE_STATE_LAST(name),
+
+#define rxe_trace_opcode(value)							\
+	__print_symbolic(value, RXE_TRACE_OPCODES(RXE_TRACE_OPCODE, RXE_TRACE_OPCODE_LAST))
+#define rxe_trace_state(value)							\
+	__print_symbolic(value, RXE_TRACE_STATES(RXE_TRACE_STATE, RXE_TRACE_STATE_LAST))
+
 #define RXE_TRACE_CAUSES							\
 	{ 0, "timeout" }, { 1, "nak" }, { 2, "response" }, { 3, "rnr" }, { 4, "probe" }
 
@@ -129,7 +122,7 @@ DECLARE_EVENT_CLASS(rxe_packet,
 		__entry->se = packet.se;
 	),
 	TP_printk("%s %s dqpn %#x psn %#x payload %u ackreq %u se %u aeth %#x va %#llx length %u",
-		  __entry->name, __print_symbolic(__entry->opcode, RXE_TRACE_OPCODES),
+		  __entry->name, rxe_trace_opcode(__entry->opcode),
 		  __entry->dqpn, __entry->psn, __entry->payload, __entry->ackreq, __entry->se,
 		  __entry->aeth, __entry->va, __entry->length)
 );
@@ -176,8 +169,8 @@ TRACE_EVENT(rxe_state,
 		__entry->next = next;
 	),
 	TP_printk("%s qpn %#x %s -> %s", __entry->name, __entry->qpn,
-		  __print_symbolic(__entry->from, RXE_TRACE_STATES),
-		  __print_symbolic(__entry->next, RXE_TRACE_STATES))
+		  rxe_trace_state(__entry->from),
+		  rxe_trace_state(__entry->next))
 );
 
 TRACE_EVENT(rxe_error,
