@@ -93,11 +93,11 @@ class Side:
         attr = QPAttr(port_num=PORT)
         attr.qp_access_flags = ACCESS
         self.qp = QP(self.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=self.cq, rcq=self.cq,
-                                         cap=QPCap(max_send_wr=DEPTH)), attr)
+                                         cap=QPCap(max_send_wr=DEPTH, max_recv_wr=1)), attr)
         self.gid = self.context.query_gid(PORT, self.index)
 
-    def connect(self, peer):
-        """To RTS; INIT it is already."""
+    def connect(self, peer, **other):
+        """To RTS, with other attributes if need be; INIT it is already."""
         attr = QPAttr(port_num=PORT)
         attr.dest_qp_num = peer.qp.qp_num
         attr.path_mtu = min(s.context.query_port(PORT).active_mtu for s in (self, peer))
@@ -105,6 +105,8 @@ class Side:
         attr.timeout, attr.retry_cnt, attr.rnr_retry, attr.min_rnr_timer = 14, 7, 7, 12
         attr.ah_attr = AHAttr(port_num=PORT, is_global=1,
                               gr=GlobalRoute(dgid=peer.gid, sgid_index=self.index))
+        for name, value in other.items():
+            setattr(attr, name, value)
         self.qp.to_rts(attr)
 
 

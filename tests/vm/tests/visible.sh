@@ -18,6 +18,13 @@ cell() {
 		$(at[c]) == w { print $(at[o]) }' "$DEBUG/$1/$2"
 }
 
+# Where the driver answers for the core, rdma_cm has a queue pair of its own on each
+# device, from the moment when somebody wants it: have it before anything is counted.
+all_set_up() {
+	core_makes_links || { driver_load && modprobe -q rdma_ucm; } || return
+	setup
+}
+
 files() {
 	local dev file
 
@@ -168,14 +175,15 @@ lossy() {
 # seeing it.
 failed_one() { rxestat -n rxe1 | grep -q 'ERR .*/ib_write_bw .*transport retry counter exceeded$'; }
 failure() {
-	local said status
+	local said status down
 
 	traffic_start && traffic_connected || return
 	n1 ip link set veth0 down
 	kill -STOP "$CLIENT"
 	eventually failed_one
 	said=$(rxestat -n rxe1)
-	printf '%s\n' "$said"
+	down=$(rxestat --health rxe0)
+	printf '%s\n' "$said" "$down"
 	n1 ip link set veth0 up
 	failed_one || bad "no line with the error: $said" || return
 	said=$(rxestat --health rxe1)
@@ -183,8 +191,63 @@ failure() {
 	printf '%s\n' "$said"
 	[ $status -eq 1 ] && grep -q "$CLIENT/ib_write_bw: failed, transport retry" <<<"$said" ||
 		bad "health does not say so: $said" || return
+	grep -q 'the port is down: veth0 is not up' <<<"$down" || bad "health knows of no port that is down: $down" || return
 	rdma -dd resource show qp link rxe1/1 pid "$CLIENT" | grep -q 'last_error transport retry' ||
 		bad "rdma does not say so: $(rdma -dd resource show qp link rxe1/1 pid "$CLIENT")"
+}
+
+# health_says TEXT DEVICE: does it come to say so, with status 1?
+says() { rxestat --health "$2" >"$CASE_LOG.health"; [ $? -eq 1 ] && grep -qE "$1" "$CASE_LOG.health"; }
+health_says() { eventually says "$1" "$2" || bad "health does not say '$1': $(cat "$CASE_LOG.health")"; }
+
+# at_least NUMBER TEXT: so often the program has said so
+at_least() { [ "$(grep -cx "$2" "$CASE_LOG.trouble")" -ge "$1" ]; }
+
+# A connection that is unwell in one way after the other, and each time it is said why.
+unwell() {
+	local who
+
+	/usr/bin/python3 -c 'import pyverbs' || { skip "no pyverbs here (package python3-pyverbs)"; return; }
+	n1 nft -f - <<-END || bad "no firewall" || return
+		table inet rxetest {
+			chain in {
+				type filter hook input priority 0;
+				udp dport 4791 drop
+			}
+		}
+	END
+	mkfifo /tmp/trouble
+	/usr/bin/python3 "$VM/programs/trouble.py" rxe1 rxe0 </tmp/trouble >"$CASE_LOG.trouble" 2>&1 &
+	TRAFFIC=$!
+	exec 7>/tmp/trouble
+	who="queue pair [0-9]* of $TRAFFIC/[^ ]*"
+	health_says "$who: no answer from 10.1.0.1 yet: address, firewall \(UDP port 4791\)" rxe1
+	n1 nft delete table inet rxetest
+	[ ! -s "$REASON" ] && health_says "$who: waits until 10.1.0.1 posts a receive" rxe1 &&
+		health_says 'peers asked [0-9]+ times to wait: they post too few receives' rxe1 &&
+		health_says "$who: path MTU 2048, 4096 were possible here" rxe1 &&
+		health_says 'a process here had no receive posted [0-9]+ times' rxe0 || return
+	echo >&7
+	eventually at_least 1 'done' || bad "not received: $(cat "$CASE_LOG.trouble")" || return
+	n1 ip link set veth0 mtu 1500
+	echo >&7
+	health_says "$who: no answer from 10.1.0.1 any more: .* packets of 2048 bytes do not fit" rxe1 &&
+		n1 ip link set veth0 mtu 900 &&
+		health_says 'the MTU of veth0 \(900\) allows packets of 512 bytes only' rxe0
+	n1 ip link set veth0 mtu "$VETH_MTU"
+	[ ! -s "$REASON" ] || return
+	eventually at_least 2 'done' || bad "not received: $(cat "$CASE_LOG.trouble")" || return
+	exec 7>&-
+	[ ! -s "$REASON" ]
+}
+
+# Somebody changes packets on the way.
+changed_packets() {
+	veth_bursts single && n2 tc qdisc add dev veth1 root netem corrupt 10% || { skip "no netem here"; return; }
+	traffic_start && health_says '[0-9]+ packets had a wrong checksum: bad hardware' rxe0
+	n2 tc qdisc del dev veth1 root
+	veth_bursts whole
+	[ ! -s "$REASON" ]
 }
 
 # What the tool itself makes of the answers: JSON, batches, other kinds of objects
@@ -359,14 +422,16 @@ kept_open() {
 }
 
 traced() {
-	local dir=/sys/kernel/tracing
+	local dir=/sys/kernel/tracing control=/sys/kernel/debug/dynamic_debug/control
 
 	[ -d $dir/events ] || dir=/sys/kernel/debug/tracing
 	[ -d $dir/events ] || { skip "this kernel has no tracing"; return; }
 	[ -d $dir/events/rxe ] || bad "no events/rxe" || return
 	: >$dir/trace
 	echo 1 >$dir/events/rxe/enable && echo 1 >$dir/tracing_on
+	[ ! -e $control ] || echo 'module rdma_rxe +p' >$control || bad "no dynamic debug of the module" || return
 	pingpong -n 5 -s 1000
+	[ ! -e $control ] || echo 'module rdma_rxe -p' >$control
 	echo 0 >$dir/events/rxe/enable
 	cp $dir/trace "$CASE_LOG.trace"
 	grep -c . "$CASE_LOG.trace"
@@ -374,7 +439,38 @@ traced() {
 		grep -m 1 'rxe_rx: rxe1 RC_ACKNOWLEDGE .* aeth 0x1f' "$CASE_LOG.trace" &&
 		grep -m 1 'rxe_state: rxe0 qpn 0x[0-9a-f]* RTR -> RTS' "$CASE_LOG.trace" &&
 		grep -m 1 'rxe_completion: rxe1 .* status 0 bytes 1000' "$CASE_LOG.trace" ||
-		bad "the trace lacks something: $(grep -c rxe_ "$CASE_LOG.trace") events"
+		bad "the trace lacks something: $(grep -c rxe_ "$CASE_LOG.trace") events" || return
+	[ ! -e $control ] || dmesg | grep -m 1 'rxe: rxe0 qp 0x[0-9a-f]*: state [0-9] -> [0-9]' ||
+		bad "dynamic debug shows no queue pair that changes its state"
+}
+
+# watched NAME COMMAND...: a pingpong, while a command watches that runs another
+watched() {
+	local name=$1 pid
+
+	shift
+	"$@" sh -c "touch '/tmp/$name.on'; until [ -e '/tmp/$name.off' ]; do sleep 0.1; done" &
+	pid=$!
+	eventually test -e "/tmp/$name.on" || bad "$name does not begin" || return
+	pingpong -n 5 -s 1000
+	touch "/tmp/$name.off"
+	wait $pid || bad "$name: status $?"
+}
+
+# What tools make of them, from the formats alone: packages trace-cmd and linux-perf
+traced_by_tools() {
+	command -v trace-cmd >/dev/null || { skip "no trace-cmd here"; return; }
+	watched trace-cmd trace-cmd record -o "$CASE_LOG.dat" -e rxe -- || return
+	trace-cmd report -i "$CASE_LOG.dat" >"$CASE_LOG.report" || bad "trace-cmd report: status $?" || return
+	grep -m 1 'rxe_tx: .*rxe0 RC_SEND_ONLY dqpn 0x[0-9a-f]* psn 0x[0-9a-f]* payload 1000 ' "$CASE_LOG.report" &&
+		grep -m 1 'rxe_state: .*rxe0 qpn 0x[0-9a-f]* RTR -> RTS' "$CASE_LOG.report" &&
+		grep -m 1 'rxe_completion: .*rxe1 .* status 0 bytes 1000' "$CASE_LOG.report" ||
+		bad "trace-cmd does not show it: $(grep -c rxe_ "$CASE_LOG.report") events" || return
+	! grep -iE 'fail|unknown|invalid' "$CASE_LOG.report" || bad "trace-cmd cannot read a format" || return
+	command -v perf >/dev/null || return 0
+	watched perf perf stat -a -x , -o "$CASE_LOG.perf" -e rxe:rxe_completion -- || return
+	[ "$(awk -F , '/rxe:rxe_completion/ { print $1 }' "$CASE_LOG.perf")" -ge 20 ] ||
+		bad "perf counts $(cat "$CASE_LOG.perf")"
 }
 
 # What goes over the wire is what tshark knows.
@@ -391,12 +487,14 @@ captured() {
 	veth_bursts whole
 	tshark -n -r "$CASE_LOG.pcap" >"$CASE_LOG.tshark" 2>/dev/null || bad "tshark: status $?" || return
 	[ "$(grep -c 'RRoCE.*RC' "$CASE_LOG.tshark")" -ge 20 ] || bad "$(head -n 2 "$CASE_LOG.tshark")" || return
-	! grep -i malformed "$CASE_LOG.tshark" || bad "tshark finds malformed packets"
+	! grep -i malformed "$CASE_LOG.tshark" || bad "tshark finds malformed packets" || return
+	tshark -n -r "$CASE_LOG.pcap" -Y '_ws.malformed || _ws.expert.severity >= 0x800000' \
+		>"$CASE_LOG.wrong" 2>/dev/null || bad "tshark: status $?" || return
+	[ ! -s "$CASE_LOG.wrong" ] || bad "tshark finds errors: $(head -n 2 "$CASE_LOG.wrong")"
 }
 
 # Where the driver answers for the core, rdma_cm is in the initial namespace only.
 listeners_here() {
-	modprobe -q rdma_ucm
 	rping -s -p 7174 >"$CASE_LOG.rping" 2>&1 &
 	TRAFFIC=$!
 	eventually sh -c 'rdma resource show cm_id | grep -q "state LISTEN"' ||
@@ -453,7 +551,7 @@ leak() {
 		bad "the kernel log does not say so"
 }
 
-check setup setup || return
+check setup all_set_up || return
 check files files
 check no-traffic no_traffic
 check wrong-usage wrong_usage
@@ -463,8 +561,11 @@ check lossy lossy
 check who-talks who_talks
 check json json
 check traced traced
+check traced-by-tools traced_by_tools
 check captured captured
 check failure failure
+check unwell unwell
+check changed-packets changed_packets
 check tool tool
 check bound-auto bound_auto
 check bound-manually bound_manually
