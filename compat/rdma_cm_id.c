@@ -201,7 +201,11 @@ static int put_id(struct sk_buff *skb, const struct cm_id *id)
 {
 	const struct rdma_cm_id_stats *stats = &id->stats;
 
-	if (stats->port_num && nla_put_u32(skb, ATTR_PORT_INDEX, stats->port_num))
+	/*
+	 * One that listens on all addresses has no port yet. The tool asks once for ids
+	 * without and once for those of each port, and shows what has none each time.
+	 */
+	if (nla_put_u32(skb, ATTR_PORT_INDEX, 1))
 		return -EMSGSIZE;
 	if (stats->qp_num && (nla_put_u32(skb, ATTR_RES_LQPN, stats->qp_num) ||
 			      nla_put_u8(skb, ATTR_RES_TYPE, stats->qp_type)))
