@@ -96,6 +96,16 @@ gathered() {
 	[ "$received" -lt 2500 ] || bad "$received ACKs for 5000 messages"
 }
 
+# datagram_headers FROM TO SIZE: of a list, in fewer skbs than datagrams
+datagram_headers() {
+	local before after
+
+	before=$(skbs)
+	n2 /usr/bin/python3 "$VM/programs/grh.py" "$1" "$2" 50 "$3" || return
+	after=$(skbs)
+	[ $((after - before)) -lt 25 ] || bad "50 datagrams in $((after - before)) skbs"
+}
+
 not_gathered_when_off() {
 	local status=0
 
@@ -125,6 +135,9 @@ check gathered-events burst whole 1 60 perftest ib_send_bw -s 64 -n 5000 -e
 GID_KIND=v6 check gathered-ipv6 gathered
 check gathered-reads burst whole 1 80 perftest ib_read_bw -s 64 -n 5000
 check gathered-datagrams burst whole 1 60 perftest ib_send_bw -c UD -s 64 -n 5000
+check datagram-headers datagram_headers ::ffff:10.1.0.2 ::ffff:10.1.0.1 1000
+check datagram-headers-odd datagram_headers ::ffff:10.1.0.2 ::ffff:10.1.0.1 61
+check datagram-headers-ipv6 datagram_headers fd01::2 fd01::1 64
 check gathered-contents contents -s 64 -n 2000
 # Posts that wait for their completion, one or few at a time, are not kept.
 check not-gathered-latency burst whole 90 110 perftest ib_write_lat -s 64 -n 1000
