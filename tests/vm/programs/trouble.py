@@ -5,14 +5,15 @@
     trouble.py FROM TO
 
 Sends a message that no receive is posted for, over a path MTU of 2048. For each line
-that it reads it goes on: posts the receive; sends once more. It says what it has done,
-and for each SEND "done" when it is complete.
+that it reads it goes on: posts the receive; sends once more; lets its completion queue
+overrun. It says what it has done, and for each SEND "done" when it is complete.
 Devices are named as for bandwidth.py.
 """
 import sys
 import time
 
 import pyverbs.enums as e
+from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 from bandwidth import PATIENCE, Side
@@ -20,6 +21,8 @@ from bandwidth import PATIENCE, Side
 SIZE = 2048
 # Four seconds for an answer, 655 ms for a receive: so that there is time to look
 SLOW = {"path_mtu": e.IBV_MTU_2048, "timeout": 20, "min_rnr_timer": 0}
+# More than the completion queue takes
+MANY = 1000
 
 
 def say(text):
@@ -56,6 +59,18 @@ def sent(side):
     sys.exit("trouble.py: no completion")
 
 
+def overrun(side, peer):
+    """WRITEs whose completions nobody takes."""
+    for _ in range(MANY):
+        wr = SendWR(wr_id=3, num_sge=1, sg=sge(side), opcode=e.IBV_WR_RDMA_WRITE,
+                    send_flags=e.IBV_SEND_SIGNALED)
+        wr.set_wr_rdma(peer.mr.rkey, peer.mr.buf)
+        try:
+            side.qp.post_send(wr)
+        except PyverbsRDMAError:        # the send queue is full
+            time.sleep(0.01)
+
+
 def main():
     sender, receiver = Side(sys.argv[1], SIZE), Side(sys.argv[2], SIZE)
     receiver.connect(sender, **SLOW)
@@ -70,6 +85,10 @@ def main():
     send(sender)
     say("sent")
     sent(sender)
+    go_on()
+    overrun(sender, receiver)
+    say("overrun")
+    go_on()
 
 
 if __name__ == "__main__":

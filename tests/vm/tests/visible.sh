@@ -237,6 +237,9 @@ unwell() {
 	n1 ip link set veth0 mtu "$VETH_MTU"
 	[ ! -s "$REASON" ] || return
 	eventually at_least 2 'done' || bad "not received: $(cat "$CASE_LOG.trouble")" || return
+	echo >&7
+	health_says "completion queue [0-9]* of $TRAFFIC/[^ ]* has lost completions" rxe1 &&
+		health_says '[0-9]+ completion queues overran' rxe1
 	exec 7>&-
 	[ ! -s "$REASON" ]
 }
@@ -493,6 +496,16 @@ captured() {
 	[ ! -s "$CASE_LOG.wrong" ] || bad "tshark finds errors: $(head -n 2 "$CASE_LOG.wrong")"
 }
 
+# cm_ids FILTER NUMBER: so many lines of rping are left of all that rdma_cm has
+cm_ids() {
+	local said
+
+	# shellcheck disable=SC2086 # words
+	said=$(rdma resource show cm_id $1) || bad "rdma resource show cm_id $1: status $?" || return
+	[ "$(grep -c 'state LISTEN ps TCP pid .* comm rping src-addr 0.0.0.0:7174' <<<"$said")" = "$2" ] &&
+		[ "$(grep -c . <<<"$said")" = "$2" ] || bad "rdma resource show cm_id $1: not $2 of rping: '$said'"
+}
+
 # Where the driver answers for the core, rdma_cm is in the initial namespace only.
 listeners_here() {
 	rping -s -p 7174 >"$CASE_LOG.rping" 2>&1 &
@@ -500,8 +513,9 @@ listeners_here() {
 	eventually sh -c 'rdma resource show cm_id | grep -q "state LISTEN"' ||
 		bad "rping does not listen: $(cat "$CASE_LOG.rping"; rdma resource show cm_id)" || return
 	rdma resource show cm_id
-	[ "$(rdma resource show cm_id link rxe0/1 pid $TRAFFIC | grep -c 'ps TCP pid .* comm rping src-addr 0.0.0.0:7174')" = 1 ] ||
-		bad "not one line of rping: $(rdma resource show cm_id link rxe0/1 pid $TRAFFIC)" || return
+	cm_ids 'link rxe0/1' 1 && cm_ids "link rxe0/1 pid $TRAFFIC" 1 && cm_ids "pid $TRAFFIC" 2 &&
+		cm_ids 'src-port 7174 state LISTEN ps TCP' 2 && cm_ids 'src-port 7175' 0 &&
+		cm_ids 'state CONNECT' 0 && cm_ids "pid $$" 0 && cm_ids 'ps UDP' 0 || return
 	rxestat -l
 	rxestat -l | grep -qE "^rdma_cm/tcp +rxe0.*:7174 +$TRAFFIC/rping" || bad "no listener: $(rxestat -l)"
 }
