@@ -82,6 +82,38 @@ within() {
 }
 within_ns1() { n1 bash -c ". '$VM/lib.sh'; $(declare -f cm_listens within); within"; }
 
+# cm_id FILTER: what of all ids is left
+# shellcheck disable=SC2086 # words
+cm_id() { rdma resource show cm_id $1; }
+cm_connected() { cm_id 'state CONNECT dst-port 7174' | grep -q .; }
+
+# A connection, its addresses and its queue pair, as the driver's "rdma resource" has them
+shown() {
+	local server client qpn line
+
+	! core_makes_links || { skip "the core itself tells what rdma_cm has"; return; }
+	tool_makes_links || { skip "cores of this age do not tell what rdma_cm has"; return; }
+	ip netns exec ns1 rping -s -a 10.1.0.1 -p 7174 >"$CASE_LOG.server" 2>&1 &
+	server=$!
+	eventually cm_listens
+	ip netns exec ns2 rping -c -a 10.1.0.1 -p 7174 >"$CASE_LOG.client" 2>&1 &
+	client=$!
+	# shellcheck disable=SC2034 # of lib.sh
+	TRAFFIC="$server $client"
+	eventually cm_connected || bad "no connection: $(cm_id ''; cat "$CASE_LOG.client")" || return
+	cm_id ''
+	qpn=$(awk -v p=$client 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$(at["pid"]) == p { print $(at["qpn"]) }' /sys/kernel/debug/rxe/rxe1/qp)
+	line=$(cm_id "link rxe1/1 pid $client state CONNECT")
+	grep -qE "^link rxe1/1 .*lqpn $qpn .*type RC state CONNECT ps TCP pid $client comm rping src-addr 10.1.0.2:[0-9]+ dst-addr 10.1.0.1:7174 *$" <<<"$line" ||
+		bad "not the connection of the client, queue pair $qpn: '$line'" || return
+	[ "$(cm_id "lqpn $qpn" | grep -c .)" = 1 ] && [ "$(cm_id "dst-addr 10.1.0.1 src-addr 10.1.0.2" | grep -c .)" = 1 ] ||
+		bad "filters: '$(cm_id "lqpn $qpn")' '$(cm_id "dst-addr 10.1.0.1 src-addr 10.1.0.2")'" || return
+	[ "$(cm_id "link rxe0/1 pid $server state CONNECT src-port 7174" | grep -c 'dst-addr 10.1.0.2:')" = 1 ] &&
+		[ "$(cm_id "link rxe0/1 pid $server state LISTEN" | grep -c 'src-addr 10.1.0.1:7174')" = 1 ] ||
+		bad "the server's: '$(cm_id "pid $server")'"
+}
+
 # Nobody listens: the MAD that says so arrives.
 refused() {
 	expect_error 'reject|cma event|connect' n2 rping -c -a 10.1.0.1 -C 1
@@ -146,6 +178,7 @@ check rping-large rping_ok 10.1.0.1 3 -S 65535
 check rping-ipv6 rping_ok fd01::1 10
 check rping-link-local rping_link_local
 check rping-within-a-device within_ns1
+check shown shown
 check refused refused
 check ucmatose cm_program ucmatose 10.1.0.1
 check ucmatose-many-connections many_connects
