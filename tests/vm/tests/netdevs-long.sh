@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 # netdevs-long.sh - data over the netdevs that containers and virtual machines have, each
-# kind of queue pair, contents compared. A netdev "upper" in each of two namespaces has
-# the device and the address 10.2.0.1 or .2, and is
+# kind of queue pair, contents compared; then odd and large MTUs of veth. A netdev "upper"
+# in each of two namespaces has the device and the address 10.2.0.1 or .2, and is
 #
 #	bridge, bond, macvlan, VLAN    on one end of a veth pair (netdevs.sh)
 #	tun                            a tun device; the wire is programs/tun.py
@@ -199,6 +199,22 @@ over() {
 	no_leaks
 }
 
+# mtu N: of a veth pair under the devices; each packet has to fit, and the largest is used
+mtu() {
+	local n
+
+	for n in ns1 ns2; do
+		ip netns exec $n ip link set upper mtu "$1" || bad "no MTU $1" || return
+	done
+	VETH_MTU=$1
+	n=$(payload "$1")
+	eventually mtu_is "$n" || bad "path MTUs $(active_mtu rxe0), $(active_mtu rxe1), not $n" || return
+	by ibv_rc_pingpong -m "$n" -s 100001 -n 20 && by ibv_uc_pingpong -m "$n" -s 10001 -n 20 &&
+		perf ib_read_bw -m "$n" -s 100001 -n 50
+}
+
+make_plain() { spaces && ip link add upper netns ns1 type veth peer name upper netns ns2 && upper_addresses; }
+
 if ! peers_elsewhere; then
 	check netdevs skip "peers are found in the initial namespace only"
 	return
@@ -214,4 +230,9 @@ for kind in bridge-1500 bond-1500 macvlan-1500 vlan-1500 tun-1500 switch-bridge-
 	check "$kind" over "${kind%-*}"
 	remove_kind
 done
+check plain make_plain && check plain-devices devices_on plain
+for VETH_MTU in 576 1119 1501 2144 4191 9000 65535; do
+	check "mtu-$VETH_MTU" mtu $VETH_MTU
+done
+remove_kind
 check unload driver_unload
