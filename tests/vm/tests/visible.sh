@@ -157,11 +157,19 @@ json() {
 
 # A network that loses packets shows, and says how it was noticed.
 lossy() {
-	local said
+	local said=''
 
 	n2 tc qdisc add dev veth1 root netem loss 10% || { skip "no netem here"; return; }
+	# that packets are lost is not silence
+	traffic_start && traffic_connected && for _ in 1 2 3 4 5 6; do
+		said="$said$(rxestat --health)"
+		sleep 0.3
+	done
+	traffic_kill
 	perftest ib_write_bw -s 65536 -n 200
 	n2 tc qdisc del dev veth1 root
+	[ ! -s "$REASON" ] && grep -q 'were sent again' <<<"$said" || bad "no traffic: $said" || return
+	! grep 'no answer from' <<<"$said" || bad "health says that, and there is traffic" || return
 	said=$(rxestat --health)
 	[ $? -eq 1 ] || bad "health says: $said" || return
 	printf '%s\n' "$said"
