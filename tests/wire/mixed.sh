@@ -7,24 +7,8 @@
 
 FILE=mixed
 PORT=18515
-
-# capture_start NAME: all of veth0 into $LOGS/NAME.pcap
-capture_start() {
-	ip netns exec ns1 tcpdump -i veth0 -s 0 -B 65536 -U -w "/tmp/$1.pcap" udp port 4791 2>"$LOGS/$1.tcpdump" &
-	TCPDUMP=$!
-	eventually grep -q 'listening on' "$LOGS/$1.tcpdump" || bad "tcpdump does not start"
-}
-
-# capture_stop NAME: complete? then hand it over
-capture_stop() {
-	sleep 0.3
-	kill -TERM "$TCPDUMP"
-	wait "$TCPDUMP"
-	cp "/tmp/$1.pcap" "$LOGS/$1.pcap" && rm -f "/tmp/$1.pcap"
-	cat "$LOGS/$1.tcpdump"
-	grep -qx '0 packets dropped by kernel' "$LOGS/$1.tcpdump" ||
-		bad "tcpdump lost packets"
-}
+# shellcheck source=tests/lib/capture.sh
+. "$here/../lib/capture.sh"
 
 # programs MTU-KIND: which programs run there; all four at 1024
 programs() {
@@ -43,9 +27,12 @@ mixed() {
 	local name=mixed-$1 status=0
 
 	[ -n "$(programs "$1")" ] || bad "no such case" || return
-	capture_start "$name" || return
+	capture_begin ns1 "$LOGS/$name.tcpdump" -i veth0 -s 0 -B 65536 -w "/tmp/$name.pcap" udp port 4791 ||
+		bad "tcpdump does not start" || return
 	GID_KIND=${1#*-} LIMIT=$((PATIENCE * 2)) each_program "${1%-*}" "$(programs "$1")" || status=1
-	capture_stop "$name" || status=1
+	capture_end "$LOGS/$name.tcpdump" || bad "tcpdump lost packets" || status=1
+	cat "$LOGS/$name.tcpdump"
+	cp "/tmp/$name.pcap" "$LOGS/$name.pcap" && rm -f "/tmp/$name.pcap" || status=1
 	return $status
 }
 

@@ -4,6 +4,9 @@
 # visible.sh - what people see of the devices: debugfs, rxestat, "rdma resource", counters
 # and tracepoints, compared with what was set up.
 
+# shellcheck source=tests/lib/capture.sh
+. "$VM/../lib/capture.sh"
+
 RXESTAT=$VM/../../scripts/rxestat
 DEBUG=/sys/kernel/debug/rxe
 
@@ -490,13 +493,10 @@ traced_by_tools() {
 captured() {
 	command -v tcpdump >/dev/null && command -v tshark >/dev/null || { skip "no tcpdump and tshark here"; return; }
 	veth_bursts single || return
-	n1 tcpdump -Z root -U -i any -w "$CASE_LOG.pcap" udp port 4791 2>"$CASE_LOG.tcpdump" &
-	local pid=$!
-	eventually grep -q 'listening on' "$CASE_LOG.tcpdump" || bad "tcpdump does not listen" || return
+	capture_begin ns1 "$CASE_LOG.tcpdump" -i any -w "$CASE_LOG.pcap" udp port 4791 ||
+		bad "tcpdump does not listen" || return
 	pingpong -n 10 -s 3000
-	sleep 1
-	kill $pid
-	wait $pid
+	capture_end "$CASE_LOG.tcpdump" || bad "tcpdump lost packets: $(tail -n 3 "$CASE_LOG.tcpdump")"
 	veth_bursts whole
 	tshark -n -r "$CASE_LOG.pcap" >"$CASE_LOG.tshark" 2>/dev/null || bad "tshark: status $?" || return
 	[ "$(grep -c 'RRoCE.*RC' "$CASE_LOG.tshark")" -ge 20 ] || bad "$(head -n 2 "$CASE_LOG.tshark")" || return
