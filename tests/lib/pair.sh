@@ -148,7 +148,7 @@ host_down() {
 	for _ in 1 2 3 4 5; do
 		# shellcheck disable=SC2013 # one word a line
 		for m in $(awk '{ print $1 }' /proc/modules | grep -vxF -- "$before" |
-			grep -E '^(ib_|rdma_|iw_cm|udp_tunnel|ip6_udp_tunnel|crc32_|[a-z]*_diag$)'); do
+			grep -E '^(ib_|rdma_|iw_cm|udp_tunnel|ip6_udp_tunnel|crc32_|[a-z_]*_diag$)'); do
 			rmmod "$m" 2>/dev/null
 		done
 	done
