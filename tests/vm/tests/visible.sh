@@ -182,6 +182,43 @@ lossy() {
 	[ $(($(counter rxe1 resend_nak) + $(counter rxe1 resend_timeout))) -gt 0 ] || bad "no cause was counted"
 }
 
+# written COLUMN VALUE: that of the queue pair of ib_write_bw, in a table on stdin
+written() {
+	awk -v c="$1" -v v="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		/ib_write_bw/ && NR > 1 { $(at[c]) = v } { print }'
+}
+
+# Silence is that nothing moves for a second, after something has been lost. A sample of
+# a queue pair tells the two apart at any speed of this machine.
+silence() {
+	local root=$CASE_LOG.root said
+
+	mkdir -p "$root/rxe1"
+	traffic_start && traffic_connected && cp "$DEBUG"/rxe1/* "$root/rxe1/"
+	traffic_kill
+	[ ! -s "$REASON" ] || return
+	mv "$root/rxe1/qp" "$root/qp"
+	written waits lost <"$root/qp" >"$root/rxe1/qp"
+	said=$(RXESTAT_ROOT=$root rxestat --health)
+	grep 'no answer from' <<<"$said" || bad "nothing moves, and health says: $said" || return
+	acknowledged "$root" &
+	said=$(RXESTAT_ROOT=$root rxestat --health)
+	kill $!
+	wait $!
+	! grep 'no answer from' <<<"$said" || bad "health says that, and there is traffic"
+}
+
+# acknowledged ROOT: a packet each time
+acknowledged() {
+	local n=0
+
+	while :; do
+		n=$((n + 1))
+		written waits lost <"$1/qp" | written una_psn $n >"$1/next" && mv "$1/next" "$1/rxe1/qp"
+		sleep 0.1
+	done
+}
+
 # A connection that fails says why, as long as it is there: its process is kept from
 # seeing it.
 failed_one() { rxestat -n rxe1 | grep -q 'ERR .*/ib_write_bw .*transport retry counter exceeded$'; }
@@ -582,6 +619,7 @@ check wrong-usage wrong_usage
 check known-transfer known_transfer
 # before anything sends so much that a few lost packets do not matter
 check lossy lossy
+check silence silence
 check who-talks who_talks
 check json json
 check traced traced
