@@ -177,6 +177,13 @@ PROBE(netdev_hold)
 	DECLARED(netdev_hold);
 }
 
+/* Linux 4.20: "FDDI: defza: Support capturing outgoing SMT traffic" exported it */
+#line 1 "probe:dev_nit_active"
+PROBE(dev_nit_active)
+{
+	DECLARED(dev_nit_active);
+}
+
 /* Linux 5.11: "mm/highmem: Provide kmap_local*" */
 #line 1 "probe:kmap_local_page"
 PROBE(kmap_local_page)

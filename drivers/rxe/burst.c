@@ -21,6 +21,10 @@
  *
  * Nothing waits here for a burst to grow: it is what the task has to send now
  * (what a process posts may have waited before, see gather.c).
+ *
+ * What is addressed to this very namespace goes to the receive side directly: the
+ * stack would only carry it to the loopback device and back, a packet at a time.
+ * While somebody captures there, it does.
  */
 #include <linux/crc32.h>
 #include <linux/if_vlan.h>
@@ -78,6 +82,11 @@ static const struct kernel_param_ops icrc_ops = {
 module_param_cb(icrc, &icrc_ops, NULL, 0644);
 MODULE_PARM_DESC(icrc,
 		 "ICRC of sent packets: lazy (not while a burst stays whole inside this host), always, off");
+
+static bool shortcut = true;
+module_param(shortcut, bool, 0644);
+MODULE_PARM_DESC(shortcut,
+		 "pass by the loopback device, and firewall rules about it (default: yes)");
 
 /* --- one packet ------------------------------------------------------------- */
 
@@ -146,11 +155,14 @@ static void packet_sum(const struct rxe_flow *flow, u8 *bth, u32 len, u16 ident)
  * device has seen them (IPsec, tunnels of a route) would take our marks for its
  * own.
  */
-static u32 burst_room(const struct rxe_flow *flow, const struct net_device *dev)
+static u32 burst_room(const struct rxe_burst *burst, const struct net_device *dev)
 {
+	const struct rxe_flow *flow = burst->flow;
 	u32 max = min_t(u32, READ_ONCE(dev->gso_max_size), BURST_BYTES);
 	u32 headers = dev->hard_header_len + VLAN_HLEN + flow->hdr_len;
 
+	if (burst->local)
+		return BURST_BYTES - headers;
 	if (!(dev->features & NETIF_F_GSO) || dev->flags & IFF_LOOPBACK ||
 	    flow->dst->lwtstate || flow->dst->header_len || flow->dst->trailer_len)
 		return 0;
@@ -229,7 +241,7 @@ static void burst_seal(struct rxe_burst *burst)
 		return;
 	if (burst->count > 1) {
 		burst_mark(burst, burst->icrc != RXE_ICRC_LAZY);
-	} else if (burst->icrc == RXE_ICRC_LAZY) {
+	} else if (burst->icrc == RXE_ICRC_LAZY && !burst->local) {
 		bth = skb->data + burst->flow->hdr_len;
 		packet_sum(burst->flow, bth, burst->size, burst->ident);
 	}
@@ -266,7 +278,7 @@ static int burst_new_skb(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 len
  */
 void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
 {
-	const struct net_device *dev;
+	struct net_device *dev;
 
 	burst->flow = flow;
 	__skb_queue_head_init(&burst->skbs);
@@ -277,12 +289,15 @@ void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
 	burst->headroom = LL_MAX_HEADER;
 	burst->room = 0;
 	burst->max = 1;
+	burst->local = false;
 	if (unlikely(burst->no_route))
 		return;
 	rcu_read_lock();	/* the device of a route may go */
 	dev = READ_ONCE(flow->dst->dev);
 	burst->headroom = LL_RESERVED_SPACE(dev);
-	burst->room = burst_room(flow, dev);
+	burst->local = dev->flags & IFF_LOOPBACK && !flow->dst->header_len &&
+		       READ_ONCE(shortcut) && !dev_nit_active(dev);
+	burst->room = burst_room(burst, dev);
 	burst->max = min_t(u32, READ_ONCE(dev->gso_max_segs), BURST_PACKETS);
 	rcu_read_unlock();
 	WRITE_ONCE(flow->light, burst->room && burst->icrc != RXE_ICRC_ALWAYS);
@@ -383,6 +398,34 @@ static struct sock *burst_sock4(const struct rxe_flow *flow)
 	return ipv4_is_multicast(flow->daddr.v4) ? NULL : flow->dev->net->sock4->sk;
 }
 
+/* To the receive side of this namespace. */
+static int send_direct(const struct rxe_burst *burst, struct sk_buff *skb)
+{
+	const struct rxe_flow *flow = burst->flow;
+	const struct rxe_net *rnet = flow->dev->net;
+	bool ipv4 = flow->family == AF_INET;
+
+	if (ipv4)
+		ip_send_check(ip_hdr(skb));
+	skb->protocol = htons(ipv4 ? ETH_P_IP : ETH_P_IPV6);
+	skb_pull(skb, skb_transport_offset(skb));
+	rxe_rx_direct(ipv4 ? rnet->sock4->sk : rnet->sock6->sk, skb,
+		      burst->icrc == RXE_ICRC_ALWAYS);
+	return 0;
+}
+
+/* To the stack. Consumes the skb; as dst_output(), may return what net_xmit_eval() takes. */
+static int send_out(const struct rxe_burst *burst, struct sk_buff *skb)
+{
+	const struct rxe_flow *flow = burst->flow;
+	const struct rxe_net *rnet = flow->dev->net;
+
+	skb_dst_set_noref(skb, flow->dst);
+	if (flow->family == AF_INET)
+		return ip_local_out(rnet->net, burst_sock4(flow), skb);
+	return ip6_local_out(rnet->net, rnet->sock6->sk, skb);
+}
+
 /**
  * rxe_burst_send - hand a burst to the stack
  * @burst: the burst, empty afterwards
@@ -395,7 +438,6 @@ static struct sock *burst_sock4(const struct rxe_flow *flow)
 void rxe_burst_send(struct rxe_burst *burst)
 {
 	struct rxe_flow *flow = burst->flow;
-	struct rxe_net *rnet = flow->dev->net;
 	struct sk_buff *skb;
 	u64 bytes = 0;
 	u32 dropped = 0;
@@ -420,11 +462,7 @@ void rxe_burst_send(struct rxe_burst *burst)
 		rxe_inflight_charge(flow, skb);
 		/* who cuts a burst early, as a queue to user space, asks the device */
 		skb->dev = flow->dst->dev;
-		skb_dst_set_noref(skb, flow->dst);
-		if (flow->family == AF_INET)
-			err = ip_local_out(rnet->net, burst_sock4(flow), skb);
-		else
-			err = ip6_local_out(rnet->net, rnet->sock6->sk, skb);
+		err = burst->local ? send_direct(burst, skb) : send_out(burst, skb);
 		if (unlikely(net_xmit_eval(err)))
 			dropped += packets;
 	}

@@ -15,7 +15,7 @@
  *
  * A burst in one skb comes from this host, from burst.c: nobody else can make the
  * stack deliver one, it never existed on any wire.  So its packets may be without
- * ICRC, and say so.
+ * ICRC, and say so.  What stays in one namespace comes from there directly.
  */
 #include <linux/crc32.h>
 #include <linux/ip.h>
@@ -454,24 +454,13 @@ static bool rx_carries(struct sk_buff *skb)
 	return cb->size >= BTH_LEN + ICRC_LEN;
 }
 
-/**
- * rxe_rx_datagram - a datagram has arrived on the RoCE port
- * @sk: socket of a namespace
- * @skb: the datagram, data at the UDP header
- *
- * Context: softirq, RCU read side.
- * Return: 0: the datagram is consumed, whatever it was.
- */
-int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb)
+/* Finds the QP. */
+static void rx_receive(struct sock *sk, struct sk_buff *skb)
 {
 	u8 buf[BTH_LEN];
 	const u8 *bth;
 	struct rxe_id *id;
 
-	if (skb->len < sizeof(struct udphdr) + BTH_LEN + ICRC_LEN || !rx_carries(skb)) {
-		rxe_link_count(skb->dev, RXE_CNT_RX_MALFORMED);
-		goto drop;
-	}
 	bth = skb_header_pointer(skb, RX_CB(skb)->first, BTH_LEN, buf);
 	if (!bth)
 		goto drop;
@@ -491,8 +480,45 @@ int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb)
 	}
 	rx_to_qp(id->object, sock_net(sk), skb, bth);
 	rxe_id_put(id);
-	return 0;
+	return;
 drop:
 	kfree_skb(skb);
+}
+
+/**
+ * rxe_rx_datagram - a datagram has arrived on the RoCE port
+ * @sk: socket of a namespace
+ * @skb: the datagram, data at the UDP header
+ *
+ * Context: softirq, RCU read side.
+ * Return: 0: the datagram is consumed, whatever it was.
+ */
+int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb)
+{
+	if (skb->len < sizeof(struct udphdr) + BTH_LEN + ICRC_LEN || !rx_carries(skb)) {
+		rxe_link_count(skb->dev, RXE_CNT_RX_MALFORMED);
+		kfree_skb(skb);
+	} else {
+		rx_receive(sk, skb);
+	}
 	return 0;
+}
+
+/**
+ * rxe_rx_direct - packets of a sender in the same namespace
+ * @sk: its socket
+ * @skb: a burst, data at the UDP header, consumed
+ * @summed: whether the packets have ICRCs
+ *
+ * Context: a task, bottom halves off, RCU read side.
+ */
+void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed)
+{
+	struct rx_cb *cb = RX_CB(skb);
+
+	cb->first = sizeof(struct udphdr);
+	cb->end = skb->len;
+	cb->size = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len - cb->first;
+	cb->summed = summed;
+	rx_receive(sk, skb);
 }

@@ -382,6 +382,7 @@ struct rxe_flow {
  * @icrc: enum rxe_icrc_mode of all packets
  * @packets: all so far
  * @no_route: there is no way to the peer now; packets count as lost on the wire
+ * @local: the peer is in this namespace
  */
 struct rxe_burst {
 	struct rxe_flow		*flow;
@@ -397,6 +398,7 @@ struct rxe_burst {
 	int			icrc;
 	u32			packets;
 	bool			no_route;
+	bool			local;
 };
 
 /**
@@ -484,6 +486,7 @@ void rxe_rx_ip_header(const struct rxe_rxpkt *pkt, u8 *hdr);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
 struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u64 *counts);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
+void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed);
 
 /* --- qp.c, requester.c, completer.c, responder.c, datagram.c, recv.c --------- */
 

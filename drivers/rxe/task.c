@@ -28,8 +28,15 @@ enum { STATE_IDLE, STATE_BUSY, STATE_AGAIN, STATE_STOP, STATE_OFF };
 #define ROUNDS_PROCESS	64
 /* Rounds of a worker before it looks whether others want to work, too */
 #define ROUNDS_WORK	16
+/*
+ * Tasks within each other: a requester whose packets go to a responder in the same
+ * namespace, without the stack between them, runs that. A chain of kernel users that
+ * post from completion handlers would have no end.
+ */
+#define NEST_MOST	2
 
 static struct workqueue_struct *task_wq;
+static DEFINE_PER_CPU(int, task_nest);
 
 static bool task_enter(struct rxe_task *task)
 {
@@ -97,6 +104,22 @@ static void task_release(void)
 }
 
 /*
+ * One round; *more is set if there ought to be another. False: there was none, too many
+ * tasks are within each other.
+ */
+static bool task_round(struct rxe_task *task, bool *more)
+{
+	bool deep;
+
+	local_bh_disable();
+	deep = this_cpu_inc_return(task_nest) > NEST_MOST;
+	*more = deep || task->func(task->qp);
+	this_cpu_dec(task_nest);
+	local_bh_enable();
+	return !deep;
+}
+
+/*
  * Runs a task for at most some rounds, and counts where.  What is left then goes to
  * @rest, which brings it back later.
  *
@@ -107,19 +130,17 @@ static void task_release(void)
 static void task_rounds(struct rxe_task *task, enum rxe_counter where, int rounds,
 			void (*rest)(struct rxe_task *task))
 {
-	bool more;
+	bool more, done;
 
 	if (!task_enter(task))
 		return;
 	task_hold();
 	rxe_count_side(task->qp->dev, task->counts, where, 1);
 	for (;;) {
-		local_bh_disable();
-		more = task->func(task->qp);
-		local_bh_enable();
+		done = task_round(task, &more);
 		if (!more && task_leave(task, true))
 			break;
-		if (!--rounds || need_resched()) {
+		if (!done || !--rounds || need_resched()) {
 			task_leave(task, false);
 			rest(task);
 			break;

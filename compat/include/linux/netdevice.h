@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* References on netdevs; older kernels do not track who holds them. */
+/*
+ * References on netdevs; older kernels do not track who holds them. And who captures on
+ * one; the older do not tell of those who capture on all ("tcpdump -i any").
+ */
 #ifndef RXE_COMPAT_LINUX_NETDEVICE_H
 #define RXE_COMPAT_LINUX_NETDEVICE_H
 
@@ -16,5 +19,15 @@ struct rxe_compat_netdevice_tracker { };
 #define netdev_put(dev, tracker)	((void)(tracker), dev_put(dev))
 
 #endif /* !RXE_HAVE_NETDEV_HOLD */
+
+#if !RXE_HAVE_DEV_NIT_ACTIVE
+static inline bool rxe_compat_dev_nit_active(const struct net_device *dev)
+{
+	return !list_empty(&dev->ptype_all);
+}
+
+#define dev_nit_active	rxe_compat_dev_nit_active
+
+#endif /* !RXE_HAVE_DEV_NIT_ACTIVE */
 
 #endif /* RXE_COMPAT_LINUX_NETDEVICE_H */
