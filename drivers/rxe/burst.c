@@ -86,7 +86,7 @@ MODULE_PARM_DESC(icrc,
 static bool shortcut = true;
 module_param(shortcut, bool, 0644);
 MODULE_PARM_DESC(shortcut,
-		 "pass by the loopback device, and firewall rules about it (default: yes)");
+		 "peers in one namespace pass by the loopback device and firewall rules (default: yes)");
 
 /* --- one packet ------------------------------------------------------------- */
 
@@ -269,6 +269,12 @@ static int burst_new_skb(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 len
 
 /* --- bursts ----------------------------------------------------------------- */
 
+/* Whether anybody captures on a netdev, or wants the packets of one protocol. */
+static bool burst_watched(struct net_device *dev)
+{
+	return dev_nit_active(dev) || !list_empty(&dev->ptype_specific);
+}
+
 /**
  * rxe_burst_begin - start an empty burst
  * @burst: to be filled
@@ -295,8 +301,8 @@ void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
 	rcu_read_lock();	/* the device of a route may go */
 	dev = READ_ONCE(flow->dst->dev);
 	burst->headroom = LL_RESERVED_SPACE(dev);
-	burst->local = dev->flags & IFF_LOOPBACK && !flow->dst->header_len &&
-		       READ_ONCE(shortcut) && !dev_nit_active(dev);
+	burst->local = flow->local && READ_ONCE(shortcut) && dev->flags & IFF_UP &&
+		       !burst_watched(dev);
 	burst->room = burst_room(burst, dev);
 	burst->max = min_t(u32, READ_ONCE(dev->gso_max_segs), BURST_PACKETS);
 	rcu_read_unlock();
@@ -398,7 +404,10 @@ static struct sock *burst_sock4(const struct rxe_flow *flow)
 	return ipv4_is_multicast(flow->daddr.v4) ? NULL : flow->dev->net->sock4->sk;
 }
 
-/* To the receive side of this namespace. */
+/*
+ * To the receive side of this namespace. There it does not count as in flight: who does
+ * not receive must not hold up what is sent to others.
+ */
 static int send_direct(const struct rxe_burst *burst, struct sk_buff *skb)
 {
 	const struct rxe_flow *flow = burst->flow;
@@ -410,7 +419,7 @@ static int send_direct(const struct rxe_burst *burst, struct sk_buff *skb)
 	skb->protocol = htons(ipv4 ? ETH_P_IP : ETH_P_IPV6);
 	skb_pull(skb, skb_transport_offset(skb));
 	rxe_rx_direct(ipv4 ? rnet->sock4->sk : rnet->sock6->sk, skb,
-		      burst->icrc == RXE_ICRC_ALWAYS);
+		      burst->icrc == RXE_ICRC_ALWAYS, flow->task->nest + 1);
 	return 0;
 }
 
@@ -420,6 +429,7 @@ static int send_out(const struct rxe_burst *burst, struct sk_buff *skb)
 	const struct rxe_flow *flow = burst->flow;
 	const struct rxe_net *rnet = flow->dev->net;
 
+	rxe_inflight_charge(burst->flow, skb);
 	skb_dst_set_noref(skb, flow->dst);
 	if (flow->family == AF_INET)
 		return ip_local_out(rnet->net, burst_sock4(flow), skb);
@@ -459,7 +469,6 @@ void rxe_burst_send(struct rxe_burst *burst)
 		packets = max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 		/* headers of each packet, as they would be on the wire */
 		bytes += skb->len + (packets - 1) * flow->hdr_len;
-		rxe_inflight_charge(flow, skb);
 		/* who cuts a burst early, as a queue to user space, asks the device */
 		skb->dev = flow->dst->dev;
 		err = burst->local ? send_direct(burst, skb) : send_out(burst, skb);

@@ -303,6 +303,7 @@ int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *t
 	inflight->task = task;
 	atomic_inc(&inflight_count);
 	flow->dev = dev;
+	flow->task = task;
 	flow->counts = task->counts;
 	flow->inflight = inflight;
 	flow->ident = get_random_u32();
@@ -508,6 +509,22 @@ static struct dst_entry *flow_find_route(struct rxe_flow *flow)
 	return dst ? dst : flow_lookup(flow, flow->ifindex);
 }
 
+/* Whether the peer is here: a route may point to the loopback device for other reasons. */
+static bool flow_ends_here(const struct rxe_flow *flow)
+{
+	struct dst_entry *dst = flow->dst;
+	bool lo;
+
+	rcu_read_lock();	/* the device of a route may go */
+	lo = READ_ONCE(dst->dev)->flags & IFF_LOOPBACK;
+	rcu_read_unlock();
+	if (!lo || dst->lwtstate || dst->header_len || dst->trailer_len)
+		return false;
+	if (flow->family == AF_INET)
+		return container_of(dst, struct rtable, dst)->rt_flags & RTCF_LOCAL;
+	return dst_rt6_info(dst)->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST);
+}
+
 /**
  * rxe_flow_route - the route to the peer
  * @flow: the flow
@@ -524,6 +541,7 @@ struct dst_entry *rxe_flow_route(struct rxe_flow *flow)
 	flow->cookie = 0;
 	if (flow->dst && flow->family == AF_INET6)
 		flow->cookie = rt6_get_cookie(dst_rt6_info(flow->dst));
+	flow->local = flow->dst && flow_ends_here(flow);
 	return flow->dst;
 }
 

@@ -38,6 +38,7 @@ struct rx_cb {
 	u32	size;		/* from BTH to ICRC, of all packets but the last */
 	bool	summed;		/* there are ICRCs */
 	u8	transport;	/* of the QP, enum op_transport */
+	u8	nest;		/* tasks that have called each other until here */
 	u16	vlan_id;	/* of the destination address, for QP 1 */
 };
 
@@ -359,9 +360,10 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	bool request = op->flags & OPF_REQUEST;
 	struct sk_buff_head *queue = request ? &qp->rq.rxq : &qp->sq.rxq;
 	struct rxe_task *task = request ? &qp->rq.task : &qp->sq.task;
+	u8 nest = RX_CB(skb)->nest;
 	bool bulk;
 
-	if (unlikely(skb_queue_len(queue) >= RXE_RXQ_MAX)) {
+	if (unlikely(skb_queue_len(queue) >= (skb_is_gso(skb) ? RXE_RXQ_BURSTS : RXE_RXQ_MAX))) {
 		trace_rxe_drop("rx_queue_full", qp->ib.qp_num, skb->len);
 		rxe_qp_count(qp, RXE_CNT_RX_QUEUE_FULL);
 		kfree_skb(skb);
@@ -378,7 +380,7 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	if (bulk)
 		rxe_task_queue(task);
 	else
-		rxe_task_run(task);
+		rxe_task_run_within(task, nest);
 }
 
 /* The transport service of a QP, whose packets are the only ones it takes */
@@ -443,6 +445,7 @@ static bool rx_carries(struct sk_buff *skb)
 	cb->end = skb->len;
 	cb->size = skb->len - cb->first;
 	cb->summed = true;
+	cb->nest = 0;
 	if (likely(!skb_is_gso(skb)))
 		return true;
 	if (!(info->gso_type & SKB_GSO_UDP_TUNNEL) ||
@@ -509,10 +512,11 @@ int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb)
  * @sk: its socket
  * @skb: a burst, data at the UDP header, consumed
  * @summed: whether the packets have ICRCs
+ * @nest: how many tasks have called each other until here, with the sender's
  *
  * Context: a task, bottom halves off, RCU read side.
  */
-void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed)
+void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed, u8 nest)
 {
 	struct rx_cb *cb = RX_CB(skb);
 
@@ -520,5 +524,6 @@ void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed)
 	cb->end = skb->len;
 	cb->size = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len - cb->first;
 	cb->summed = summed;
+	cb->nest = nest;
 	rx_receive(sk, skb);
 }

@@ -115,8 +115,9 @@ enum {
 	/* Packets, and bytes of memory, kept behind a hole; each side of a QP */
 	RXE_HOLD_MAX		= 512,
 	RXE_HOLD_BYTES		= 4 << 20,
-	/* Datagrams waiting for one side of a QP; more are dropped */
+	/* Datagrams waiting for one side of a QP, and among them bursts; more are dropped */
 	RXE_RXQ_MAX		= 2048,
+	RXE_RXQ_BURSTS		= 512,
 	/* Packets after which a task gives way to others */
 	RXE_TASK_BUDGET		= 64,
 	/* Payload from which a packet is bulk data, worth another CPU */
@@ -332,6 +333,7 @@ void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
 /**
  * struct rxe_flow - where one task of a QP sends its packets
  * @dev: device
+ * @task: the task
  * @counts: counters of that side of the QP
  * @inflight: packets that the local stack still holds; outlives the flow
  * @family: AF_INET or AF_INET6, 0: no address yet
@@ -341,12 +343,14 @@ void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
  * @ident: next IPv4 identification
  * @light: packets are not summed, and several are sent at once, as far as we know
  *	now; read by the receive path
+ * @local: the route ends in this namespace
  * @dst: cached route, validated with @cookie on each burst
  *
  * Owned by the task; needs no lock but the task's own exclusion.
  */
 struct rxe_flow {
 	struct rxe_dev		*dev;
+	struct rxe_task		*task;
 	u64			*counts;
 	struct rxe_inflight	*inflight;
 	sa_family_t		family;
@@ -363,6 +367,7 @@ struct rxe_flow {
 	u8			hdr[sizeof(struct ipv6hdr) + sizeof(struct udphdr)];
 	u32			hdr_len;
 	bool			light;
+	bool			local;
 	struct dst_entry	*dst;
 	u32			cookie;
 };
@@ -382,7 +387,7 @@ struct rxe_flow {
  * @icrc: enum rxe_icrc_mode of all packets
  * @packets: all so far
  * @no_route: there is no way to the peer now; packets count as lost on the wire
- * @local: the peer is in this namespace
+ * @local: goes to the receive side directly
  */
 struct rxe_burst {
 	struct rxe_flow		*flow;
@@ -486,7 +491,7 @@ void rxe_rx_ip_header(const struct rxe_rxpkt *pkt, u8 *hdr);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
 struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u64 *counts);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
-void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed);
+void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed, u8 nest);
 
 /* --- qp.c, requester.c, completer.c, responder.c, datagram.c, recv.c --------- */
 

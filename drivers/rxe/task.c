@@ -30,13 +30,12 @@ enum { STATE_IDLE, STATE_BUSY, STATE_AGAIN, STATE_STOP, STATE_OFF };
 #define ROUNDS_WORK	16
 /*
  * Tasks within each other: a requester whose packets go to a responder in the same
- * namespace, without the stack between them, runs that. A chain of kernel users that
- * post from completion handlers would have no end.
+ * namespace, without the stack between them, runs that, which answers the requester.
+ * Queue pairs that are not each other's peers, but wired in a chain, would have no end.
  */
 #define NEST_MOST	2
 
 static struct workqueue_struct *task_wq;
-static DEFINE_PER_CPU(int, task_nest);
 
 static bool task_enter(struct rxe_task *task)
 {
@@ -104,22 +103,6 @@ static void task_release(void)
 }
 
 /*
- * One round; *more is set if there ought to be another. False: there was none, too many
- * tasks are within each other.
- */
-static bool task_round(struct rxe_task *task, bool *more)
-{
-	bool deep;
-
-	local_bh_disable();
-	deep = this_cpu_inc_return(task_nest) > NEST_MOST;
-	*more = deep || task->func(task->qp);
-	this_cpu_dec(task_nest);
-	local_bh_enable();
-	return !deep;
-}
-
-/*
  * Runs a task for at most some rounds, and counts where.  What is left then goes to
  * @rest, which brings it back later.
  *
@@ -128,19 +111,22 @@ static bool task_round(struct rxe_task *task, bool *more)
  * QP stay in order.
  */
 static void task_rounds(struct rxe_task *task, enum rxe_counter where, int rounds,
-			void (*rest)(struct rxe_task *task))
+			void (*rest)(struct rxe_task *task), u8 nest)
 {
-	bool more, done;
+	bool more;
 
 	if (!task_enter(task))
 		return;
 	task_hold();
+	task->nest = nest;
 	rxe_count_side(task->qp->dev, task->counts, where, 1);
 	for (;;) {
-		done = task_round(task, &more);
+		local_bh_disable();
+		more = task->func(task->qp);
+		local_bh_enable();
 		if (!more && task_leave(task, true))
 			break;
-		if (!done || !--rounds || need_resched()) {
+		if (!--rounds || need_resched()) {
 			task_leave(task, false);
 			rest(task);
 			break;
@@ -199,10 +185,27 @@ static void task_rest_here(struct rxe_task *task)
  */
 void rxe_task_run(struct rxe_task *task)
 {
-	if (in_softirq())
-		task_rounds(task, RXE_CNT_RUNS_SOFTIRQ, 1, task_rest_bh);
+	rxe_task_run_within(task, 0);
+}
+
+/**
+ * rxe_task_run_within - do a task's work now, maybe within another task
+ * @task: the task
+ * @nest: how many tasks have called each other before this one
+ *
+ * As rxe_task_run(), which is for who is in none; after too many it is left to the next
+ * softirq pass.
+ *
+ * Context: process or softirq; interrupts on. With @nest, bottom halves off.
+ */
+void rxe_task_run_within(struct rxe_task *task, u8 nest)
+{
+	if (nest > NEST_MOST)
+		tasklet_schedule(&task->bh);
+	else if (in_softirq())
+		task_rounds(task, RXE_CNT_RUNS_SOFTIRQ, 1, task_rest_bh, nest);
 	else
-		task_rounds(task, RXE_CNT_RUNS_PROCESS, ROUNDS_PROCESS, task_rest_here);
+		task_rounds(task, RXE_CNT_RUNS_PROCESS, ROUNDS_PROCESS, task_rest_here, nest);
 }
 
 static void task_bh(struct tasklet_struct *t)
@@ -213,7 +216,7 @@ static void task_bh(struct tasklet_struct *t)
 static void task_work(struct work_struct *work)
 {
 	task_rounds(container_of(work, struct rxe_task, work), RXE_CNT_RUNS_WORK, ROUNDS_WORK,
-		    task_rest_here);
+		    task_rest_here, 0);
 }
 
 /**

@@ -15,6 +15,7 @@ struct rxe_qp;
 /**
  * struct rxe_task - one direction of one QP; at most one context runs it
  * @state: idle, busy, again, stop or off (task.c)
+ * @nest: how many tasks it runs within; of whoever runs it
  * @func: does what there is to do, at most a budget; true asks to be called again
  * @qp: argument
  * @counts: counters of its side of the QP
@@ -24,6 +25,7 @@ struct rxe_qp;
  */
 struct rxe_task {
 	atomic_t		state;
+	u8			nest;
 	bool			(*func)(struct rxe_qp *qp);
 	struct rxe_qp		*qp;
 	u64			*counts;
@@ -38,6 +40,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
 		   bool (*func)(struct rxe_qp *qp));
 void rxe_task_exit(struct rxe_task *task);
 void rxe_task_run(struct rxe_task *task);
+void rxe_task_run_within(struct rxe_task *task, u8 nest);
 void rxe_task_kick(struct rxe_task *task);
 bool rxe_task_queue(struct rxe_task *task);
 void rxe_task_stop(struct rxe_task *task);
