@@ -22,7 +22,7 @@
  * @udata: of the user's command
  *
  * Context: process, may sleep.
- * Return: 0, -ENOMEM, -ENOSPC, -EOPNOTSUPP for a type that does not exist.
+ * Return: 0, -ENOMEM, -ENOSPC, -EINVAL for a type that does not exist.
  */
 int rxe_mw_alloc(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -31,7 +31,7 @@ int rxe_mw_alloc(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct rxe_id *id;
 
 	if (ibmw->type != IB_MW_TYPE_1 && ibmw->type != IB_MW_TYPE_2)
-		return -EOPNOTSUPP;
+		return -EINVAL;
 	if (!atomic_add_unless(&dev->num_mw, 1, RXE_MAX_MW))
 		return -ENOMEM;
 	id = rxe_id_new(&rxe_mr_ids, &mw->key);

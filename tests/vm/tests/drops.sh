@@ -5,7 +5,7 @@
 # and a queue that is full, on either side, and goes on by itself.
 #
 # One pair of programs, with one connection, runs through all of it, with time enough
-# to retry (-u 18: one second each): each case must see its flow of packets stop, and
+# to retry (-u 20: four seconds each): each case must see its flow of packets stop, and
 # start again.
 
 # received: packets of the driver that the server's side has had
@@ -21,7 +21,7 @@ flows() {
 
 # start v4|v6
 start() {
-	local options=(-F -u 18 -p "$PORT" -D 600 -s 65536)
+	local options=(-F -u 20 -p "$PORT" -D 600 -s 65536)
 
 	SERVER_LOG=$LOGS/drops/server-$1.log
 	CLIENT_LOG=$LOGS/drops/client-$1.log
