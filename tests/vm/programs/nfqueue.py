@@ -5,8 +5,11 @@
     nfqueue.py QUEUE SECONDS [whole|held]
 
 "whole": take bursts as they are; otherwise the kernel cuts them for us. "held":
-say nothing to any of them. Prints "listening", and the number of packets.
+say nothing to any of them. Prints "listening", and in the end, also if that comes by
+SIGTERM, the number of packets, or of bursts.
 """
+import os
+import signal
 import socket
 import struct
 import sys
@@ -64,6 +67,12 @@ def main():
     sock.settimeout(0.2)
     count = 0
     end = time.monotonic() + seconds
+
+    def told(_signal, _frame):
+        print(count, flush=True)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, told)
     while time.monotonic() < end:
         try:
             data = sock.recv(1 << 20)
@@ -79,8 +88,6 @@ def main():
                 continue
             sock.send(message(VERDICT, REQUEST, queue,
                               attribute(2, struct.pack("!I", 1) + packet_id(body))))
-            if count % 100 == 0:
-                print(count, flush=True)
     print(count, flush=True)
 
 
