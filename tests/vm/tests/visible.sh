@@ -535,6 +535,7 @@ captured() {
 	pingpong -n 10 -s 3000
 	capture_end "$CASE_LOG.tcpdump" || bad "tcpdump lost packets: $(tail -n 3 "$CASE_LOG.tcpdump")"
 	veth_bursts whole
+	[ ! -s "$REASON" ] || return
 	tshark -n -r "$CASE_LOG.pcap" >"$CASE_LOG.tshark" 2>/dev/null || bad "tshark: status $?" || return
 	[ "$(grep -c 'RRoCE.*RC' "$CASE_LOG.tshark")" -ge 20 ] || bad "$(head -n 2 "$CASE_LOG.tshark")" || return
 	! grep -i malformed "$CASE_LOG.tshark" || bad "tshark finds malformed packets" || return
