@@ -20,6 +20,7 @@ extern "C" {
 #include "proto/classify.h"
 #include "proto/recovery.h"
 #include "proto/loss.h"
+#include "proto/dcqcn.h"
 #undef class
 }
 
