@@ -257,6 +257,7 @@ static int burst_new_skb(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 len
 	skb = rxe_txmem_skb(burst->headroom + flow->hdr_len + len, &pkt->page);
 	if (unlikely(!skb))
 		return -ENOMEM;
+	skb->priority = flow->priority;
 	skb_reserve(skb, burst->headroom);
 	skb_reset_network_header(skb);
 	memcpy(skb_put(skb, flow->hdr_len), flow->hdr, flow->hdr_len);
@@ -372,6 +373,8 @@ void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 		burst_append(burst, pkt, len);
 		burst->count++;
 	}
+	if (unlikely(READ_ONCE(flow->paced)))
+		rxe_pace_sent(flow, flow->hdr_len + len);
 	flow->ident++;
 	burst->packets++;
 	/* nothing may follow a shorter one, nor what is not in recycled memory */

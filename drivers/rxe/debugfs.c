@@ -126,12 +126,12 @@ static void show_qp(struct seq_file *seq, struct rxe_qp *qp)
 	seq_printf(seq, "%u %s %s %s %s %u %u", qp->ib.qp_num, view.type, view.state,
 		   view.local, view.peer, view.rqpn, view.sport);
 	show_owner(seq, &qp->track);
-	seq_printf(seq, " %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %llu %s",
+	seq_printf(seq, " %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %llu %u %u %s",
 		   qp->scq->track.number, qp->rcq->track.number,
 		   qp->srq ? qp->srq->track.number : 0, view.pmtu,
 		   view.sq_psn, view.una_psn, view.rq_psn, view.outstanding, view.window,
 		   view.held, view.sq_used, view.rq_used, view.retries, view.rtt_us,
-		   view.rto_us, view.waits);
+		   view.rto_us, view.sq_mbps, view.rq_mbps, view.waits);
 	seq_printf(seq, " %llu %llu",
 		   qp_sum(qp, RXE_CNT_REQ_SEND, RXE_CNT_REQ_ATOMIC_WRITE),
 		   qp_sum(qp, RXE_CNT_RESP_SEND, RXE_CNT_RESP_ATOMIC_WRITE));
@@ -145,7 +145,7 @@ static void show_qps(struct seq_file *seq, struct rxe_dev *dev)
 	struct rxe_qp *qp;
 	unsigned int i;
 
-	seq_puts(seq, "qpn type state local peer rqpn sport pid comm scq rcq srq pmtu sq_psn una_psn rq_psn outstanding window held sq_used rq_used retries rtt_us rto_us waits req_msgs resp_msgs");
+	seq_puts(seq, "qpn type state local peer rqpn sport pid comm scq rcq srq pmtu sq_psn una_psn rq_psn outstanding window held sq_used rq_used retries rtt_us rto_us sq_mbps rq_mbps waits req_msgs resp_msgs");
 	for (i = 0; i < RXE_CNT_QP_END; i++)
 		seq_printf(seq, " %s", rxe_counters_name(i));
 	seq_puts(seq, " error\n");

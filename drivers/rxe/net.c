@@ -16,6 +16,7 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <linux/wait.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -261,10 +262,11 @@ void rxe_inflight_share(struct sk_buff *whole, struct sk_buff *segs)
 }
 
 /**
- * rxe_flow_busy - whether the local stack holds enough of a flow's packets
+ * rxe_flow_busy - whether the local stack holds enough of a flow's packets, or the
+ * network wants it to wait
  * @flow: the flow
  *
- * If so, the flow's task is called again when there is room.
+ * If so, the flow's task is called again when there is room, or time has come.
  *
  * Context: the flow's task.
  */
@@ -272,6 +274,8 @@ bool rxe_flow_busy(struct rxe_flow *flow)
 {
 	struct rxe_inflight *inflight = flow->inflight;
 
+	if (unlikely(READ_ONCE(flow->paced)) && rxe_pace_holds(flow))
+		return true;
 	if (likely(atomic_read(&inflight->skbs) - INFLIGHT_OWNER < RXE_FLOW_HIGH))
 		return false;
 	WRITE_ONCE(inflight->waiting, true);
@@ -427,6 +431,9 @@ int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 	flow->ifindex = ifindex;
 	memset(flow->hdr, 0, sizeof(flow->hdr));
 	flow->tos = grh->traffic_class;
+	if (flow->pace)
+		flow->tos = rxe_congestion_tos(flow->tos);
+	flow->priority = rt_tos2priority(flow->tos & ~INET_ECN_MASK);
 	/* some connection managers leave the limit at 1 for what may be routed */
 	flow->ttl = grh->hop_limit > 1 ? grh->hop_limit : IPDEFTTL;
 	flow->flow_label = grh->flow_label & 0xfffff;
@@ -478,7 +485,7 @@ static struct dst_entry *flow_lookup_ipv6(struct rxe_flow *flow, int oif)
 
 	if (!rnet->sock6)
 		return NULL;
-	fl.flowlabel = ip6_make_flowinfo(flow->tos, htonl(flow->flow_label));
+	fl.flowlabel = ip6_make_flowinfo(flow->tos & ~INET_ECN_MASK, htonl(flow->flow_label));
 	dst = ip6_dst_lookup_flow(rnet->net, rnet->sock6->sk, &fl, NULL);
 	return IS_ERR(dst) ? NULL : dst;
 }

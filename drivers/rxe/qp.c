@@ -251,6 +251,7 @@ static void qp_init(struct rxe_qp *qp)
 	rxe_task_init(&sq->task, qp, sq->counts,
 		      rxe_qp_is_datagram(qp) ? rxe_datagram_send_task : sq_task);
 	rxe_fault_init(&sq->fault, &sq->task);
+	rxe_pace_init(&sq->pace, &sq->task, &sq->flow, &sq->rto.srtt_ns);
 	spin_lock_init(&rq->post_lock);
 	skb_queue_head_init(&rq->rxq);
 	timer_setup(&rq->timer, rxe_responder_timeout, 0);
@@ -259,6 +260,7 @@ static void qp_init(struct rxe_qp *qp)
 	rxe_task_init(&rq->task, qp, rq->counts,
 		      rxe_qp_is_datagram(qp) ? rxe_datagram_receive_task : rxe_responder_task);
 	rxe_fault_init(&rq->fault, &rq->task);
+	rxe_pace_init(&rq->pace, &rq->task, &rq->flow, NULL);
 }
 
 static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
@@ -282,7 +284,9 @@ static int sq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *m
 	}
 	if (rxe_qp_is_datagram(qp))
 		return rxe_datagram_init(qp);
-	return rxe_flow_init(&sq->flow, qp->dev, &sq->task);
+	err = rxe_flow_init(&sq->flow, qp->dev, &sq->task);
+	sq->flow.pace = &sq->pace;
+	return err;
 }
 
 static int rq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *mi)
@@ -296,7 +300,9 @@ static int rq_create(struct rxe_qp *qp, struct ib_udata *udata, struct mminfo *m
 				      qp->cap.max_recv_sge * sizeof(struct rxe_sge), mi);
 	if (err || rxe_qp_is_datagram(qp))
 		return err;
-	return rxe_flow_init(&rq->flow, qp->dev, &rq->task);
+	err = rxe_flow_init(&rq->flow, qp->dev, &rq->task);
+	rq->flow.pace = &rq->pace;
+	return err;
 }
 
 /* Undoes as much of the creation as has happened; nobody can find the QP. */
@@ -446,6 +452,8 @@ int rxe_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 		qp_flush_orphan(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	hrtimer_cancel(&qp->sq.rnr_timer);
+	rxe_pace_stop(&qp->sq.pace);
+	rxe_pace_stop(&qp->rq.pace);
 	rxe_gather_stop(qp);
 	hrtimer_cancel(&qp->rq.nak_timer);
 	timer_delete_sync(&qp->rq.timer);
@@ -542,6 +550,8 @@ static void qp_reset(struct rxe_qp *qp)
 
 	hrtimer_cancel(&sq->timer);
 	hrtimer_cancel(&sq->rnr_timer);
+	rxe_pace_stop(&sq->pace);
+	rxe_pace_stop(&rq->pace);
 	rxe_gather_stop(qp);
 	hrtimer_cancel(&rq->nak_timer);
 	timer_delete_sync(&rq->timer);

@@ -613,6 +613,8 @@ static bool data_wants_ack(struct rxe_qp *qp, bool last, u32 prod)
 		return true;
 	if (unlikely(!wqe_has_credit(sq, wqe, wqe->ssn)))
 		return true;
+	if (unlikely(READ_ONCE(sq->flow.paced)) && rxe_pace_ends(&sq->flow, qp->pmtu))
+		return true;
 	if (!last)
 		return false;
 	if (sq->next + 1 == prod || rxe_qp_state(qp) == IB_QPS_SQD)

@@ -36,6 +36,8 @@ static int put_qp_state(struct sk_buff *msg, const struct rxe_qp_view *view)
 	       rdma_nl_put_driver_u32(msg, "sq_used", view->sq_used) ||
 	       rdma_nl_put_driver_u32(msg, "rq_used", view->rq_used) ||
 	       rdma_nl_put_driver_u64(msg, "rtt_us", view->rtt_us) ||
+	       rdma_nl_put_driver_u32(msg, "sq_mbps", view->sq_mbps) ||
+	       rdma_nl_put_driver_u32(msg, "rq_mbps", view->rq_mbps) ||
 	       rdma_nl_put_driver_string(msg, "waits", view->waits) ||
 	       rdma_nl_put_driver_string(msg, "last_error", view->error);
 }

@@ -136,6 +136,12 @@ static bool rx_icrc_ok(const struct rxe_rxpkt *pkt, u32 offset, u32 len)
 	return icrc && icrc_match(icrc, crc);
 }
 
+static bool rx_icrc_good(const struct rxe_rxpkt *pkt, u32 offset, u32 len)
+{
+	return !RX_CB(pkt->skb)->summed || !READ_ONCE(rx_verify) ||
+	       likely(rx_icrc_ok(pkt, offset, len));
+}
+
 /**
  * rxe_rx_iter_init - walk the packets of a queued skb
  * @it: the walk
@@ -184,13 +190,59 @@ static bool rx_marked(const struct sk_buff *skb)
 	return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
 }
 
-/* The device has counted it already, but for what a network has to say about it. */
-static void rx_count(struct rxe_dev *dev, u64 *counts, const struct sk_buff *skb)
+/* The device has counted it already. */
+static void rx_count(u64 *counts, const struct sk_buff *skb)
 {
 	WRITE_ONCE(counts[RXE_CNT_RX_PACKETS], counts[RXE_CNT_RX_PACKETS] + rx_packets(skb));
 	WRITE_ONCE(counts[RXE_CNT_RX_BYTES], counts[RXE_CNT_RX_BYTES] + skb->len);
-	if (unlikely(rx_marked(skb)))
-		rxe_count_side(dev, counts, RXE_CNT_RX_ECN_MARKED, rx_packets(skb));
+}
+
+/* Headers of the packet of @len bytes at @offset. */
+static bool rx_parse(struct rxe_rxpkt *pkt, struct sk_buff *skb, u32 offset, u32 len)
+{
+	const u8 *hdr = skb_header_pointer(skb, offset, BTH_LEN, pkt->hdr_buf);
+
+	if (!hdr || len < BTH_LEN + ICRC_LEN)
+		return false;
+	pkt->opcode = bth_opcode(hdr);
+	pkt->op = rx_opcode(pkt->opcode);
+	if (!rx_well_formed(hdr, pkt->op, RX_CB(skb)->transport, len) ||
+	    pkt->op->hdr_len > sizeof(pkt->hdr_buf))
+		return false;
+	pkt->hdr = skb_header_pointer(skb, offset, pkt->op->hdr_len, pkt->hdr_buf);
+	if (!pkt->hdr)
+		return false;
+	pkt->skb = skb;
+	pkt->psn = bth_psn(pkt->hdr);
+	pkt->pad = bth_pad(pkt->hdr);
+	pkt->se = bth_se(pkt->hdr);
+	pkt->ackreq = bth_ackreq(pkt->hdr);
+	pkt->vlan_id = RX_CB(skb)->vlan_id;
+	pkt->payload_off = offset + pkt->op->hdr_len;
+	pkt->payload_len = len - pkt->op->hdr_len - ICRC_LEN - pkt->pad;
+	return true;
+}
+
+/*
+ * A mark of the network, on the packets of an skb just taken from @queue. They are
+ * checked later; but who makes a mark up must not make us send more than that.
+ */
+static void rx_congested(struct rxe_qp *qp, const struct sk_buff_head *queue, u64 *counts,
+			 struct sk_buff *skb)
+{
+	struct rxe_flow *flow = queue == &qp->sq.rxq ? &qp->sq.flow : &qp->rq.flow;
+	const struct rx_cb *cb = RX_CB(skb);
+	u32 len = min(cb->size, cb->end - cb->first);
+	struct rxe_rxpkt pkt;
+
+	rxe_count_side(qp->dev, counts, RXE_CNT_RX_ECN_MARKED, rx_packets(skb));
+	if (rxe_qp_is_datagram(qp) || !rxe_congestion_due(qp))
+		return;
+	pkt.index = 0;
+	/* what fills queues has payload */
+	if (rx_parse(&pkt, skb, cb->first, len) && pkt.payload_len &&
+	    rx_icrc_good(&pkt, cb->first, len))
+		rxe_congestion_marked(qp, flow);
 }
 
 /**
@@ -220,39 +272,15 @@ struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u6
 		if (!skb)
 			return NULL;
 		if (likely(rx_from_peer(qp, skb))) {
-			rx_count(qp->dev, counts, skb);
+			rx_count(counts, skb);
+			if (unlikely(rx_marked(skb)))
+				rx_congested(qp, queue, counts, skb);
 			return skb;
 		}
 		rxe_count(qp->dev, RXE_CNT_RX_NO_QP);
 		kfree_skb(skb);
 	}
 	return NULL;
-}
-
-/* Headers of the packet of @len bytes at @offset. */
-static bool rx_parse(struct rxe_rxpkt *pkt, struct sk_buff *skb, u32 offset, u32 len)
-{
-	const u8 *hdr = skb_header_pointer(skb, offset, BTH_LEN, pkt->hdr_buf);
-
-	if (!hdr || len < BTH_LEN + ICRC_LEN)
-		return false;
-	pkt->opcode = bth_opcode(hdr);
-	pkt->op = rx_opcode(pkt->opcode);
-	if (!rx_well_formed(hdr, pkt->op, RX_CB(skb)->transport, len) ||
-	    pkt->op->hdr_len > sizeof(pkt->hdr_buf))
-		return false;
-	pkt->hdr = skb_header_pointer(skb, offset, pkt->op->hdr_len, pkt->hdr_buf);
-	if (!pkt->hdr)
-		return false;
-	pkt->skb = skb;
-	pkt->psn = bth_psn(pkt->hdr);
-	pkt->pad = bth_pad(pkt->hdr);
-	pkt->se = bth_se(pkt->hdr);
-	pkt->ackreq = bth_ackreq(pkt->hdr);
-	pkt->vlan_id = RX_CB(skb)->vlan_id;
-	pkt->payload_off = offset + pkt->op->hdr_len;
-	pkt->payload_len = len - pkt->op->hdr_len - ICRC_LEN - pkt->pad;
-	return true;
 }
 
 static void rx_bad(const struct rxe_rx_iter *it, enum rxe_counter why)
@@ -288,8 +316,7 @@ bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
 		it->offset += len;
 		if (unlikely(!rx_parse(pkt, skb, offset, len)))
 			rx_bad(it, RXE_CNT_RX_MALFORMED);
-		else if (unlikely(cb->summed && READ_ONCE(rx_verify) &&
-				  !rx_icrc_ok(pkt, offset, len)))
+		else if (unlikely(!rx_icrc_good(pkt, offset, len)))
 			rx_bad(it, RXE_CNT_RX_ICRC_ERRORS);
 		else
 			return rx_good(it, pkt);
@@ -391,6 +418,27 @@ static u8 rx_transport(const struct rxe_qp *qp)
 	return rxe_qp_is_uc(qp) ? OP_TRANSPORT_UC : OP_TRANSPORT_RC;
 }
 
+/* A notification that we are too fast; otherwise what is wrong with it. */
+static enum rxe_counter rx_cnp(struct rxe_qp *qp, struct sk_buff *skb)
+{
+	u32 first = RX_CB(skb)->first;
+	u32 len = RX_CB(skb)->size;
+	struct rxe_rxpkt pkt;
+
+	RX_CB(skb)->transport = OP_TRANSPORT_CNP;
+	pkt.index = 0;
+	if (!rx_plain_ip(skb) || skb_is_gso(skb) || !rx_parse(&pkt, skb, first, len) ||
+	    pkt.payload_len != CNP_LEN)
+		return RXE_CNT_RX_MALFORMED;
+	if (!rx_pkey_ok(pkt.hdr))
+		return RXE_CNT_RX_BAD_PKEY;
+	if (!rx_icrc_good(&pkt, first, len))
+		return RXE_CNT_RX_ICRC_ERRORS;
+	if (!rxe_qp_is_datagram(qp))
+		rxe_congestion_cnp(qp);
+	return RXE_CNT_RX_CNP;
+}
+
 static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 		     const u8 *bth)
 {
@@ -405,7 +453,7 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 	    !rx_from_peer(qp, skb)) {
 		why = RXE_CNT_RX_NO_QP;
 	} else if (bth_opcode(bth) == OP_CNP) {
-		why = RXE_CNT_RX_CNP;
+		why = rx_cnp(qp, skb);
 	} else if (!rx_plain_ip(skb) ||
 		   !rx_well_formed(bth, op, RX_CB(skb)->transport, RX_CB(skb)->size)) {
 		why = RXE_CNT_RX_MALFORMED;
@@ -415,7 +463,8 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 		rx_deliver(qp, skb, op);
 		return;
 	}
-	trace_rxe_drop(rxe_counters_name(why), bth_dqpn(bth), skb->len);
+	if (why != RXE_CNT_RX_CNP)
+		trace_rxe_drop(rxe_counters_name(why), bth_dqpn(bth), skb->len);
 	if (why >= RXE_CNT_RQ_END && why < RXE_CNT_QP_END)
 		rxe_qp_count(qp, why);
 	else

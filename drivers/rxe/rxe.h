@@ -62,6 +62,7 @@
 #include "proto/errors.h"
 #include "proto/recovery.h"
 #include "proto/loss.h"
+#include "congestion.h"
 #include "counters.h"
 #include "debugfs.h"
 #include "gather.h"
@@ -345,6 +346,8 @@ void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
  *	now; read by the receive path
  * @local: the route ends in this namespace
  * @dst: cached route, validated with @cookie on each burst
+ * @priority: of its skbs, from @tos, for queues that have classes
+ * @paced: somebody has complained: @pace (NULL of datagrams) is to be asked; set by anybody
  *
  * Owned by the task; needs no lock but the task's own exclusion.
  */
@@ -370,6 +373,9 @@ struct rxe_flow {
 	bool			local;
 	struct dst_entry	*dst;
 	u32			cookie;
+	u32			priority;
+	bool			paced;
+	struct rxe_pace		*pace;
 };
 
 /**
@@ -617,6 +623,7 @@ struct rxe_sq {
 	struct rxe_task		task;
 	struct rxe_gather	gather;
 	struct rxe_flow		flow;
+	struct rxe_pace		pace;
 	struct sk_buff_head	rxq;
 	u8			*slots;
 	u32			mask;
@@ -732,6 +739,7 @@ struct rxe_rq {
 	struct rxe_ring		ring;
 	struct rxe_task		task;
 	struct rxe_flow		flow;
+	struct rxe_pace		pace;
 	struct sk_buff_head	rxq;
 
 	struct rxe_rx_iter	iter;
@@ -783,6 +791,7 @@ struct rxe_rq {
  * @owner: address space of the process that made it; only ever compared
  * @counts: of packets that neither side gets to see, under the lock of @rq.rxq
  * @pmtu: payload bytes of a full packet
+ * @cnp_due: the next CNP leaves no earlier, ns
  * @srq: where receives come from, NULL: @rq.ring
  * @dgram_flows: destinations of late (datagram.c)
  * @dgram_next: which of them is forgotten next
@@ -806,6 +815,7 @@ struct rxe_qp {
 	u64			counts[RXE_QP_COUNTERS];
 	struct ib_qp_cap	cap;
 	u32			pmtu;
+	atomic64_t		cnp_due;
 	struct rxe_dgram_flow	*dgram_flows;
 	u32			dgram_next;
 	struct list_head	gsi_entry;

@@ -54,6 +54,8 @@ static const char *waits_for(const struct rxe_qp *qp)
 		return "memory";
 	if (READ_ONCE(sq->rto.backoff))
 		return "lost";
+	if (READ_ONCE(sq->pace.closed))
+		return "pace";
 	if (!outstanding)
 		return "queue";
 	if (READ_ONCE(sq->reads_head) != READ_ONCE(sq->reads_tail))
@@ -115,6 +117,8 @@ void rxe_view_qp(struct rxe_qp *qp, struct rxe_qp_view *view)
 	if (!qp->srq)
 		view->rq_used = (rxe_ring_producer(&rq->ring) - READ_ONCE(rq->ring.index)) &
 				rq->ring.mask;
+	view->sq_mbps = rxe_pace_mbps(&sq->pace);
+	view->rq_mbps = rxe_pace_mbps(&rq->pace);
 	view->retries = READ_ONCE(sq->retry.retries_left);
 	view->rtt_us = div_u64(READ_ONCE(sq->rto.srtt_ns), NSEC_PER_USEC);
 	if (sq->rto.base_ns)

@@ -36,6 +36,8 @@ struct rxe_srq;
  * @sq_used: send requests not completed; of a process those that it has announced
  * @rq_used: receives posted and not taken; 0 with an SRQ
  * @retries: timeouts and NAKs that it may still answer
+ * @sq_mbps: what requests may take, Mb/s; 0: as much as they can
+ * @rq_mbps: likewise, READ responses
  * @rtt_us: smoothed round trip; 0: not measured yet
  * @rto_us: when it would send again
  */
@@ -59,6 +61,8 @@ struct rxe_qp_view {
 	u32		sq_used;
 	u32		rq_used;
 	u32		retries;
+	u32		sq_mbps;
+	u32		rq_mbps;
 	u64		rtt_us;
 	u64		rto_us;
 };

@@ -14,23 +14,17 @@ from scapy.packet import Raw
 import roce
 import wire
 from harness import case, check, equal, main
-from stranger import Far, Stranger
+from stranger import Far, Stranger, view
 
 NOT_ECT, ECT1, ECT0, CE = range(4)
-QPS = "/sys/kernel/debug/rxe/rxe1/qp"
 NAMES = ("rcvd_pkts", "np_ecn_marked_roce_packets", "rx_cnp", "rx_bad_pkey", "rx_malformed",
          "icrc_errors", "rx_no_qp")
 
 
 def of_queue(number):
     """Counters of a queue pair, by name."""
-    with open(QPS, encoding="ascii") as file:
-        names = file.readline().split()
-        for line in file:
-            cells = line.split()
-            if int(cells[0]) == number:
-                return {name: int(cells[names.index(name)]) for name in NAMES if name in names}
-    raise KeyError(number)
+    shown = view(number)
+    return {name: int(shown[name]) for name in NAMES if name in shown}
 
 
 class Counted:
@@ -65,6 +59,12 @@ def scapy_write(test, payload, tos):
                  Raw(test.reth(len(payload)) + payload))
 
 
+def notified(test, ecn):
+    """A mark is answered by a CNP, before the ACK."""
+    if ecn == CE:
+        equal(test.next().opcode, roce.CNP, "opcode of the answer")
+
+
 @case("ce-marked")
 def ce_marked():
     """Each packet with CE is counted, and executed like any other; no other is counted."""
@@ -76,6 +76,7 @@ def ce_marked():
             equal(frame[15] & 3, ecn, "ECN field")
             test.tap.send(frame)
             test.msn += 1
+            notified(test, ecn)
             test.acked()
             test.step(messages=0)
             equal(test.memory.get(8), payload, "bytes of the WRITE")
@@ -89,7 +90,11 @@ def ce_marked_ipv6():
         count = Counted(test)
         for ecn in (CE, ECT0, CE):
             test.to.tos = 0x60 | ecn
-            test.good_write()
+            test.write(b"counted", ackreq=True)
+            test.msn += 1
+            notified(test, ecn)
+            test.acked()
+            test.step(messages=0)
         count.grew(rcvd_pkts=3, np_ecn_marked_roce_packets=2)
 
 

@@ -43,7 +43,11 @@ HEADERS = {
     CMP_SWAP: ["atmeth"], FETCH_ADD: ["atmeth"],
     FLUSH: ["feth", "reth"], ATOMIC_WRITE: ["reth"],
 }
-KNOWN = set(range(0, 0x15)) | {SEND_LAST_INV, SEND_ONLY_INV, FLUSH, ATOMIC_WRITE}
+# An opcode of UC is that of RC and this
+UC = 0x20
+# Notification of congestion: this bit, and zeros
+CNP, BECN, CNP_BYTES = 0x81, 0x40, bytes(16)
+KNOWN = set(range(0, 0x15)) | {SEND_LAST_INV, SEND_ONLY_INV, FLUSH, ATOMIC_WRITE, CNP}
 RESPONSES = {RESP_FIRST, RESP_MIDDLE, RESP_LAST, RESP_ONLY, ACK, ATOMIC_ACK}
 
 
@@ -237,7 +241,7 @@ class Packet:
             found.append(f"ICRC {self.icrc.hex()} instead of {icrc(self.ip[:-ICRC_LEN]).hex()}")
         if self.tver:
             found.append(f"TVer {self.tver}")
-        if self.byte4 or self.resv7:
+        if self.byte4 != (BECN if self.opcode == CNP else 0) or self.resv7:
             found.append(f"reserved bits {self.byte4:#x} {self.resv7:#x}")
         if any(self.padding):
             found.append(f"pad bytes {self.padding.hex()}")
@@ -249,6 +253,8 @@ class Packet:
             found.append("IP checksum")
         if (self.syndrome or 0) > 0x3f and not 0x60 <= self.syndrome <= 0x63:
             found.append(f"syndrome {self.syndrome:#x}")
+        if self.opcode == CNP and (self.payload != CNP_BYTES or self.psn or self.ackreq or self.se):
+            found.append(f"CNP {self.ib.hex()}")
         if self.sport < 0xc000:
             found.append(f"source port {self.sport}")
         return found

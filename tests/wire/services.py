@@ -10,7 +10,7 @@ import struct
 import time
 
 import pyverbs.enums as e
-from pyverbs.addr import AH, AHAttr, GID, GlobalRoute
+from pyverbs.addr import AH
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QPAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
@@ -20,10 +20,10 @@ import roce
 import verbs
 import wire
 from harness import Failure, case, check, equal, main
-from stranger import FIRST, MTU, OUR_QPN, SIZE, Far, Stranger
+from stranger import FIRST, MTU, OUR_QPN, SIZE, Far, Stranger, Unreliable
 
 DATA = bytes(range(1, 252)) * 20
-UC, UD = 0x20, 0x60
+UD = 0x60
 QKEY = 0x1234567
 GRH = 40
 
@@ -35,44 +35,6 @@ def soon(condition, text):
         if time.monotonic() > end:
             raise Failure(text)
         time.sleep(0.005)
-
-
-class Unreliable(Stranger):
-    """A UC queue pair of the device, towards a peer of our making."""
-
-    def __init__(self, version=4):
-        super().__init__(version, state="RESET")
-        self.queue.close()
-        self.queue = verbs.Queue(self.device, kind=e.IBV_QPT_UC)
-        self.number = self.queue.number
-        self.queue.init(verbs.WRITE)
-        attr = QPAttr(qp_state=e.IBV_QPS_RTR)
-        attr.path_mtu, attr.dest_qp_num, attr.rq_psn = verbs.MTUS[MTU], OUR_QPN, FIRST
-        attr.ah_attr = address(self.device, self.near)
-        self.queue.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_AV | e.IBV_QP_PATH_MTU
-                             | e.IBV_QP_DEST_QPN | e.IBV_QP_RQ_PSN)
-        attr = QPAttr(qp_state=e.IBV_QPS_RTS)
-        attr.sq_psn = 0
-        self.queue.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_SQ_PSN)
-
-    def put(self, opcode, payload=b"", extended=b"", skip=0):
-        """Send the next packet, after some that are lost."""
-        self.psn = roce.psn_add(self.psn, skip)
-        self.send(UC | opcode, extended, payload)
-        self.psn = roce.psn_add(self.psn, 1)
-
-    def got(self, wr_id, data):
-        """The next receive completion."""
-        done = self.queue.received()
-        equal((done.status, done.wr_id, done.byte_len), (0, wr_id, len(data)), "receive")
-        equal(self.memory.get(len(data)), data, "bytes of a SEND")
-
-
-def address(device, peer, traffic_class=0):
-    """Attributes of an address handle."""
-    route = GlobalRoute(dgid=GID(verbs.gid_text(peer)), sgid_index=device.gid_index, hop_limit=64,
-                        traffic_class=traffic_class)
-    return AHAttr(gr=route, is_global=1, port_num=1)
 
 
 @case("uc-executed-not-answered")
@@ -156,7 +118,7 @@ class Datagrams(Stranger):
 
     def handle(self, peer=None):
         """An address handle."""
-        return AH(self.device.pd, attr=address(self.device, peer or self.near))
+        return AH(self.device.pd, attr=verbs.address(self.device, peer or self.near))
 
     def post(self, handle, sges, wr_id=1, qkey=QKEY):
         """Have the device send a datagram."""
@@ -266,7 +228,7 @@ def ud_wrong_service():
     with Datagrams() as test:
         before = test.device.counter("rx_malformed")
         test.send(roce.SEND_ONLY, b"", b"reliable")
-        test.send(UC | roce.SEND_ONLY, b"", b"unreliable")
+        test.send(roce.UC | roce.SEND_ONLY, b"", b"unreliable")
         soon(lambda: test.device.counter("rx_malformed") == before + 2, "not counted")
         test.silent(0.02)
 
@@ -307,7 +269,7 @@ def ud_send_ipv6():
 def ud_many_destinations():
     """More destinations than a QP remembers, in turns: each datagram has its own."""
     with Datagrams() as test:
-        handles = [AH(test.device.pd, attr=address(test.device, test.near, 4 * index))
+        handles = [AH(test.device.pd, attr=verbs.address(test.device, test.near, 4 * index))
                    for index in range(12)]
         for _ in range(3):
             for index, handle in enumerate(handles):

@@ -9,6 +9,7 @@ compared, byte for byte, with the one that the protocol demands.
 import time
 
 import pyverbs.enums as e
+from pyverbs.qp import QPAttr
 
 import roce
 import verbs
@@ -18,6 +19,8 @@ from harness import Failure, equal, show
 SIZE = 1 << 16
 MTU = 1024
 OUR_QPN = 0xabcde1
+# What connections say about themselves in the ECN field
+ECT0 = 2
 # First PSN of our requests, and of the device's; both wrap around soon
 FIRST = 0xfffffd
 THEIRS = 0xfffffe
@@ -28,6 +31,20 @@ DATA = bytes(range(1, 252)) * 40
 # How long an answer may take, and how long silence lasts where nothing ends it
 ANSWER = verbs.PATIENCE / 2
 SILENCE = 0.2
+
+
+QPS = "/sys/kernel/debug/rxe/rxe1/qp"
+
+
+def view(number):
+    """What debugfs shows of a queue pair, by name; numbers as text."""
+    with open(QPS, encoding="ascii") as file:
+        names = file.readline().split()
+        for line in file:
+            cells = line.split(None, len(names) - 1)
+            if int(cells[0]) == number:
+                return dict(zip(names, cells))
+    raise KeyError(number)
 
 
 class Far:
@@ -60,7 +77,7 @@ class Stranger:
             self.queue.init()
         self.to = roce.Path(wire.NEAR_MAC, wire.FAR_MAC, self.near, self.device.address, 0xc123)
         self.back = roce.Path(wire.FAR_MAC, wire.NEAR_MAC, self.device.address, self.near,
-                              roce.sport(self.number, OUR_QPN))
+                              roce.sport(self.number, OUR_QPN), tos=ECT0)
         self.tap = wire.Tap()
         self.psn, self.msn = FIRST, 0
         self.ident = 0
@@ -227,6 +244,38 @@ class Asking(Stranger):
         self.acked()
         self.step(messages=0)
         self.queue.no_completion(self.queue.scq, why)
+
+
+class Unreliable(Stranger):
+    """A UC queue pair of the device, towards a peer of our making."""
+
+    def __init__(self, version=4, traffic_class=0, mtu=MTU):
+        super().__init__(version, state="RESET", mtu=mtu)
+        self.queue.close()
+        self.queue = verbs.Queue(self.device, kind=e.IBV_QPT_UC)
+        self.number = self.queue.number
+        self.back.sport = roce.sport(self.number, OUR_QPN)
+        self.queue.init(verbs.WRITE)
+        attr = QPAttr(qp_state=e.IBV_QPS_RTR)
+        attr.path_mtu, attr.dest_qp_num, attr.rq_psn = verbs.MTUS[mtu], OUR_QPN, FIRST
+        attr.ah_attr = verbs.address(self.device, self.near, traffic_class)
+        self.queue.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_AV | e.IBV_QP_PATH_MTU
+                             | e.IBV_QP_DEST_QPN | e.IBV_QP_RQ_PSN)
+        attr = QPAttr(qp_state=e.IBV_QPS_RTS)
+        attr.sq_psn = 0
+        self.queue.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_SQ_PSN)
+
+    def put(self, opcode, payload=b"", extended=b"", skip=0):
+        """Send the next packet, after some that are lost."""
+        self.psn = roce.psn_add(self.psn, skip)
+        self.send(roce.UC | opcode, extended, payload)
+        self.psn = roce.psn_add(self.psn, 1)
+
+    def got(self, wr_id, data):
+        """The next receive completion."""
+        done = self.queue.received()
+        equal((done.status, done.wr_id, done.byte_len), (0, wr_id, len(data)), "receive")
+        equal(self.memory.get(len(data)), data, "bytes of a SEND")
 
 
 def plan(offset, answer):

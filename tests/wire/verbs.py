@@ -138,6 +138,13 @@ def gid_text(address):
     return ":".join(raw[i:i + 2].hex() for i in range(0, 16, 2))
 
 
+def address(device, peer, traffic_class=0):
+    """Attributes of an address handle."""
+    route = GlobalRoute(dgid=GID(gid_text(peer)), sgid_index=device.gid_index, hop_limit=64,
+                        traffic_class=traffic_class)
+    return AHAttr(gr=route, is_global=1, port_num=1)
+
+
 class Queue:
     """A queue pair with completion queues of its own."""
 
@@ -159,17 +166,15 @@ class Queue:
         self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT
                        | e.IBV_QP_ACCESS_FLAGS)
 
-    def connect(self, number, address, *, mtu=1024, rq_psn=0, sq_psn=0,
+    def connect(self, number, peer, *, mtu=1024, rq_psn=0, sq_psn=0,
                 access=READ | WRITE | ATOMIC, timeout=14, retry=7, rnr_retry=7, rnr_timer=1,
-                reads=16, outstanding=16):
+                reads=16, outstanding=16, traffic_class=0):
         """RESET to RTS, towards a QP number at an address."""
         self.init(access)
         attr = QPAttr(qp_state=e.IBV_QPS_RTR)
         attr.path_mtu, attr.dest_qp_num, attr.rq_psn = MTUS[mtu], number, rq_psn
         attr.max_dest_rd_atomic, attr.min_rnr_timer = reads, rnr_timer
-        route = GlobalRoute(dgid=GID(gid_text(address)), sgid_index=self.device.gid_index,
-                            hop_limit=64)
-        attr.ah_attr = AHAttr(gr=route, is_global=1, port_num=1)
+        attr.ah_attr = address(self.device, peer, traffic_class)
         self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_AV | e.IBV_QP_PATH_MTU | e.IBV_QP_DEST_QPN
                        | e.IBV_QP_RQ_PSN | e.IBV_QP_MAX_DEST_RD_ATOMIC | e.IBV_QP_MIN_RNR_TIMER)
         attr = QPAttr(qp_state=e.IBV_QPS_RTS)

@@ -22,6 +22,7 @@
 #define IMMDT_LEN	4	/* 9.3 */
 #define IETH_LEN	4	/* 9.3 */
 #define FETH_LEN	4	/* A19 */
+#define CNP_LEN		16	/* A17.9.3, of zeros */
 #define ICRC_LEN	4	/* 7.8 */
 
 #define PSN_MASK	0xffffff
