@@ -48,6 +48,9 @@
  * Linux 4.14: "mm/hmm: heterogeneous memory management (HMM for short)"
  * Header: linux_hmm_h linux/hmm.h
  *
+ * Linux 5.17: "net: move gro definitions to include/net/gro.h", which was there before
+ * Header: net_gro_h net/gro.h
+ *
  * Linux 4.11: "sched/headers: Prepare for new header dependencies before moving code
  * to <linux/sched/mm.h>"
  * Header: linux_sched_mm_h linux/sched/mm.h

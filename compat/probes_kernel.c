@@ -33,6 +33,16 @@ PROBE(ip6_dst_lookup_flow_net)
 				   const struct in6_addr *));
 }
 
+/* Linux 4.19: "net: Convert GRO SKB handling to list_head." */
+#line 1 "probe:udp_tunnel_gro"
+PROBE(udp_tunnel_gro)
+{
+	struct udp_tunnel_sock_cfg cfg;
+
+	SAME(cfg.gro_receive,
+	     struct sk_buff *(*)(struct sock *, struct list_head *, struct sk_buff *));
+}
+
 /* Linux 7.2: "udp_tunnel: Pass struct sock to setup_udp_tunnel_sock().", in 7.0 stable, too */
 #line 1 "probe:setup_udp_tunnel_sock_sk"
 PROBE(setup_udp_tunnel_sock_sk)
@@ -239,3 +249,7 @@ PROBE(wq_percpu)
 /* Linux 4.8: "sk_buff: allow segmenting based on frag sizes", "sctp: Add GSO support" */
 #line 1 "probe:skb_gso_sctp"
 int skb_gso_sctp = SKB_GSO_SCTP;
+
+/* Linux 6.18: "net: gso: restore ids of outer ip headers correctly" */
+#line 1 "probe:skb_gso_tcp_fixedid_inner"
+int skb_gso_tcp_fixedid_inner = SKB_GSO_TCP_FIXEDID_INNER;

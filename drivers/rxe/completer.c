@@ -683,7 +683,7 @@ static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	}
 	if (len)
 		err = rxe_mem_write_sges(qp->ib.pd, &sq->fault, wqe->sge, wqe->num_sge, offset,
-					 pkt->skb, pkt->payload_off, len);
+					 pkt->part, pkt->payload_off, len);
 	if (!response_placed(qp, pkt, at, err))
 		return;
 	sq_progress(qp, psn_add(pkt->psn, 1));

@@ -20,6 +20,7 @@ static const struct rdma_stat_desc counter_descs[RXE_CNT_COUNT] = {
 	[RXE_CNT_RX_ECN_MARKED]		= { .name = "np_ecn_marked_roce_packets" },
 	[RXE_CNT_CNP_SENT]		= { .name = "np_cnp_sent" },
 	[RXE_CNT_RATE_CUTS]		= { .name = "rate_cuts" },
+	[RXE_CNT_RX_MERGED]		= { .name = "rx_merged" },
 	[RXE_CNT_RX_ICRC_ERRORS]	= { .name = "icrc_errors" },
 	[RXE_CNT_RX_MALFORMED]		= { .name = "rx_malformed" },
 	[RXE_CNT_RING_VIOLATIONS]	= { .name = "ring_violations" },

@@ -519,7 +519,7 @@ static int place(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 				     GRH_LEN);
 	if (!err && pkt->payload_len)
 		err = rxe_mem_write_sges(rxe_recv_pd(qp), &rq->fault, rq->sge, rq->num_sge,
-					 GRH_LEN, pkt->skb, pkt->payload_off, pkt->payload_len);
+					 GRH_LEN, pkt->part, pkt->payload_off, pkt->payload_len);
 	return err;
 }
 

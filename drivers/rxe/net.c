@@ -45,6 +45,8 @@ static struct socket *net_open(struct net *net, sa_family_t family)
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type = 1,
 		.encap_rcv = rxe_rx_datagram,
+		.gro_receive = rxe_gro_receive,
+		.gro_complete = rxe_gro_complete,
 	};
 	struct socket *sock = NULL;
 	int err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What net.c (sockets, routes), burst.c (packets) and segment.c (cutting) share.
+ * What net.c (sockets, routes), burst.c (packets), segment.c (cutting) and gro.c (merging)
+ * share.
  */
 #ifndef RXE_NET_H
 #define RXE_NET_H
@@ -52,5 +53,8 @@ u32 rxe_icrc_sum(const u8 *ip, bool ipv4, const u8 *bth, const u8 *more, u32 len
 
 int rxe_segment_init(void);
 void rxe_segment_exit(void);
+
+struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb);
+int rxe_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff);
 
 #endif /* RXE_NET_H */

@@ -381,7 +381,7 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 				    feth_selectivity(pkt->hdr + pkt->op->feth) == FETH_SEL_MR,
 				    flush_access(pkt));
 	else
-		err = rxe_mem_store64(qp, reth_rkey(reth), reth_va(reth), pkt->skb,
+		err = rxe_mem_store64(qp, reth_rkey(reth), reth_va(reth), pkt->part,
 				      pkt->payload_off);
 	if (err)
 		return access_error(qp, err, RESP_ERR_RKEY);
@@ -409,7 +409,7 @@ static enum resp_error place_send(struct rxe_qp *qp, const struct rxe_rxpkt *pkt
 		return RESP_ERR_RECV_TOO_SHORT;
 	if (pkt->payload_len)
 		err = rxe_mem_write_sges(rxe_recv_pd(qp), &rq->fault, rq->sge, rq->num_sge,
-					 rq->done, pkt->skb, pkt->payload_off,
+					 rq->done, pkt->part, pkt->payload_off,
 					 pkt->payload_len);
 	return access_error(qp, err, RESP_ERR_LOCAL_OP);
 }
@@ -428,7 +428,7 @@ static enum resp_error place_write(struct rxe_qp *qp, const struct rxe_rxpkt *pk
 		return RESP_ERR_RNR;
 	rq->fault.ahead = rq->length - rq->done;
 	if (pkt->payload_len)
-		err = rxe_mem_write(qp, rq->rkey, rq->va + rq->done, pkt->skb,
+		err = rxe_mem_write(qp, rq->rkey, rq->va + rq->done, pkt->part,
 				    pkt->payload_off, pkt->payload_len, IB_ACCESS_REMOTE_WRITE);
 	return access_error(qp, err, RESP_ERR_RKEY);
 }

@@ -13,9 +13,10 @@
  * per packet, and maybe on another CPU than the one that received it: the sum is
  * the larger part of the work on a packet.
  *
- * A burst in one skb comes from this host, from burst.c: nobody else can make the
- * stack deliver one, it never existed on any wire.  So its packets may be without
- * ICRC, and say so.  What stays in one namespace comes from there directly.
+ * A burst in one skb comes from this host: from burst.c, and then it never existed on
+ * any wire and its packets may be without ICRC, and say so; or from gro.c, which has
+ * put together what came one by one.  Nobody else can make the stack deliver one.  What
+ * stays in one namespace comes from burst.c directly.
  */
 #include <linux/crc32.h>
 #include <linux/ip.h>
@@ -110,13 +111,14 @@ void rxe_rx_ip_header(const struct rxe_rxpkt *pkt, u8 *hdr)
 		return;
 	}
 	ip->tot_len = htons(sizeof(*ip) + sizeof(*udp) + len);
-	ip->id = htons(ntohs(ip->id) + pkt->index);
+	if (!(skb_shinfo(pkt->skb)->gso_type & SKB_GSO_TCP_FIXEDID))
+		ip->id = htons(ntohs(ip->id) + pkt->index);
 	ip_send_check(ip);
 }
 
 static bool rx_icrc_ok(const struct rxe_rxpkt *pkt, u32 offset, u32 len)
 {
-	const struct sk_buff *skb = pkt->skb;
+	const struct sk_buff *skb = pkt->part;
 	u8 hdr[sizeof(struct ipv6hdr) + sizeof(struct udphdr)];
 	u32 rest = len - BTH_LEN - ICRC_LEN;
 	u32 first = min_t(u32, rest, RXE_ICRC_MORE);
@@ -129,7 +131,7 @@ static bool rx_icrc_ok(const struct rxe_rxpkt *pkt, u32 offset, u32 len)
 	more = skb_header_pointer(skb, offset + BTH_LEN, first, more_buf);
 	if (!more)
 		return false;
-	crc = rxe_icrc_sum(hdr, ip_hdr(skb)->version == 4, pkt->hdr, more, first);
+	crc = rxe_icrc_sum(hdr, ip_hdr(pkt->skb)->version == 4, pkt->hdr, more, first);
 	if (rest > first)
 		crc = rxe_mem_sum_skb(skb, offset + BTH_LEN + first, rest - first, crc);
 	icrc = skb_header_pointer(skb, offset + len - ICRC_LEN, ICRC_LEN, buf);
@@ -140,6 +142,26 @@ static bool rx_icrc_good(const struct rxe_rxpkt *pkt, u32 offset, u32 len)
 {
 	return !RX_CB(pkt->skb)->summed || !READ_ONCE(rx_verify) ||
 	       likely(rx_icrc_ok(pkt, offset, len));
+}
+
+/*
+ * Whether each skb in the list of a burst is a packet, as gro.c has put them there: then
+ * it need not be looked for from the beginning, for every packet.
+ */
+static bool rx_in_parts(const struct sk_buff *skb)
+{
+	const struct rx_cb *cb = RX_CB(skb);
+	u32 offset = cb->first + cb->size;
+	const struct sk_buff *part;
+
+	if (likely(!skb_has_frag_list(skb)))
+		return false;
+	skb_walk_frags(skb, part) {
+		if (part->len != min(cb->size, cb->end - offset))
+			return false;
+		offset += part->len;
+	}
+	return offset == cb->end;
 }
 
 /**
@@ -157,6 +179,7 @@ void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
 	it->skb = skb;
 	it->dev = dev;
 	it->counts = counts;
+	it->part = rx_in_parts(skb) ? skb : NULL;
 	it->offset = RX_CB(skb)->first;
 	it->index = 0;
 }
@@ -191,36 +214,46 @@ static bool rx_marked(const struct sk_buff *skb)
 }
 
 /* The device has counted it already. */
-static void rx_count(u64 *counts, const struct sk_buff *skb)
+static void rx_count(struct rxe_dev *dev, u64 *counts, const struct sk_buff *skb)
 {
 	WRITE_ONCE(counts[RXE_CNT_RX_PACKETS], counts[RXE_CNT_RX_PACKETS] + rx_packets(skb));
 	WRITE_ONCE(counts[RXE_CNT_RX_BYTES], counts[RXE_CNT_RX_BYTES] + skb->len);
+	if (skb_is_gso(skb) && skb_has_frag_list(skb))
+		rxe_count_side(dev, counts, RXE_CNT_RX_MERGED, rx_packets(skb));
 }
 
-/* Headers of the packet of @len bytes at @offset. */
-static bool rx_parse(struct rxe_rxpkt *pkt, struct sk_buff *skb, u32 offset, u32 len)
+/* Headers of the packet of @len bytes at @offset of its part. */
+static bool rx_parse(struct rxe_rxpkt *pkt, u32 offset, u32 len)
 {
-	const u8 *hdr = skb_header_pointer(skb, offset, BTH_LEN, pkt->hdr_buf);
+	const u8 *hdr = skb_header_pointer(pkt->part, offset, BTH_LEN, pkt->hdr_buf);
 
 	if (!hdr || len < BTH_LEN + ICRC_LEN)
 		return false;
 	pkt->opcode = bth_opcode(hdr);
 	pkt->op = rx_opcode(pkt->opcode);
-	if (!rx_well_formed(hdr, pkt->op, RX_CB(skb)->transport, len) ||
+	if (!rx_well_formed(hdr, pkt->op, RX_CB(pkt->skb)->transport, len) ||
 	    pkt->op->hdr_len > sizeof(pkt->hdr_buf))
 		return false;
-	pkt->hdr = skb_header_pointer(skb, offset, pkt->op->hdr_len, pkt->hdr_buf);
+	pkt->hdr = skb_header_pointer(pkt->part, offset, pkt->op->hdr_len, pkt->hdr_buf);
 	if (!pkt->hdr)
 		return false;
-	pkt->skb = skb;
 	pkt->psn = bth_psn(pkt->hdr);
 	pkt->pad = bth_pad(pkt->hdr);
 	pkt->se = bth_se(pkt->hdr);
 	pkt->ackreq = bth_ackreq(pkt->hdr);
-	pkt->vlan_id = RX_CB(skb)->vlan_id;
+	pkt->vlan_id = RX_CB(pkt->skb)->vlan_id;
 	pkt->payload_off = offset + pkt->op->hdr_len;
 	pkt->payload_len = len - pkt->op->hdr_len - ICRC_LEN - pkt->pad;
 	return true;
+}
+
+/* The same of the first packet of an skb, which is a look at it only: nothing is consumed. */
+static bool rx_parse_first(struct rxe_rxpkt *pkt, struct sk_buff *skb, u32 len)
+{
+	pkt->skb = skb;
+	pkt->part = skb;
+	pkt->index = 0;
+	return rx_parse(pkt, RX_CB(skb)->first, len);
 }
 
 /*
@@ -238,9 +271,8 @@ static void rx_congested(struct rxe_qp *qp, const struct sk_buff_head *queue, u6
 	rxe_count_side(qp->dev, counts, RXE_CNT_RX_ECN_MARKED, rx_packets(skb));
 	if (rxe_qp_is_datagram(qp) || !rxe_congestion_due(qp))
 		return;
-	pkt.index = 0;
 	/* what fills queues has payload */
-	if (rx_parse(&pkt, skb, cb->first, len) && pkt.payload_len &&
+	if (rx_parse_first(&pkt, skb, len) && pkt.payload_len &&
 	    rx_icrc_good(&pkt, cb->first, len))
 		rxe_congestion_marked(qp, flow);
 }
@@ -272,7 +304,7 @@ struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u6
 		if (!skb)
 			return NULL;
 		if (likely(rx_from_peer(qp, skb))) {
-			rx_count(counts, skb);
+			rx_count(qp->dev, counts, skb);
 			if (unlikely(rx_marked(skb)))
 				rx_congested(qp, queue, counts, skb);
 			return skb;
@@ -295,6 +327,26 @@ static bool rx_good(const struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt)
 	return true;
 }
 
+/* Where the next packet stands, of @len bytes. */
+static u32 rx_step(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt, u32 len)
+{
+	u32 offset = it->offset;
+
+	pkt->skb = it->skb;
+	pkt->part = it->skb;
+	pkt->index = it->index++;
+	it->offset += len;
+	if (likely(!it->part))
+		return offset;
+	pkt->part = it->part;
+	if (it->part == it->skb) {
+		it->part = skb_shinfo(it->skb)->frag_list;
+		return offset;
+	}
+	it->part = it->part->next;
+	return 0;
+}
+
 /**
  * rxe_rx_next - the next good packet of a queued skb
  * @it: the walk
@@ -305,16 +357,13 @@ static bool rx_good(const struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt)
  */
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
 {
-	struct sk_buff *skb = it->skb;
-	const struct rx_cb *cb = RX_CB(skb);
+	const struct rx_cb *cb = RX_CB(it->skb);
 	u32 offset, len;
 
 	while (it->offset < cb->end) {
-		offset = it->offset;
-		pkt->index = it->index++;
-		len = min(cb->size, cb->end - offset);
-		it->offset += len;
-		if (unlikely(!rx_parse(pkt, skb, offset, len)))
+		len = min(cb->size, cb->end - it->offset);
+		offset = rx_step(it, pkt, len);
+		if (unlikely(!rx_parse(pkt, offset, len)))
 			rx_bad(it, RXE_CNT_RX_MALFORMED);
 		else if (unlikely(!rx_icrc_good(pkt, offset, len)))
 			rx_bad(it, RXE_CNT_RX_ICRC_ERRORS);
@@ -426,8 +475,7 @@ static enum rxe_counter rx_cnp(struct rxe_qp *qp, struct sk_buff *skb)
 	struct rxe_rxpkt pkt;
 
 	RX_CB(skb)->transport = OP_TRANSPORT_CNP;
-	pkt.index = 0;
-	if (!rx_plain_ip(skb) || skb_is_gso(skb) || !rx_parse(&pkt, skb, first, len) ||
+	if (!rx_plain_ip(skb) || skb_is_gso(skb) || !rx_parse_first(&pkt, skb, len) ||
 	    pkt.payload_len != CNP_LEN)
 		return RXE_CNT_RX_MALFORMED;
 	if (!rx_pkey_ok(pkt.hdr))
@@ -484,7 +532,7 @@ static void rx_to_member(struct rxe_qp *qp, struct sk_buff *skb)
 		kfree_skb(skb);
 }
 
-/* What the skb carries: a packet, or a burst of ours.  False: something else. */
+/* What the skb carries: a packet, or a burst.  False: something else. */
 static bool rx_carries(struct sk_buff *skb)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);

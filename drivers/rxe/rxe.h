@@ -70,6 +70,7 @@
 #include "odp.h"
 #include "qpcounter.h"
 #include "reorder.h"
+#include "rx.h"
 #include "task.h"
 #include "track.h"
 #include "verbs.h"
@@ -453,51 +454,6 @@ int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
 void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt);
 void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt);
 void rxe_burst_send(struct rxe_burst *burst);
-
-/* --- rx.c: datagram -> checked packet -> QP --------------------------------- */
-
-/**
- * struct rxe_rxpkt - one received packet, checked: ICRC, pad, length
- * @op: what the opcode means
- * @hdr: BTH and extended headers, contiguous
- * @skb: holds the payload
- * @payload_off: of the payload in @skb
- * @payload_len: without pad and ICRC
- * @index: of the packet in its burst
- * @vlan_id: of the destination address, for QP 1
- */
-struct rxe_rxpkt {
-	const struct opcode_info *op;
-	const u8		*hdr;
-	struct sk_buff		*skb;
-	u32			psn;
-	u32			payload_off;
-	u32			payload_len;
-	u32			index;
-	u8			opcode;
-	u8			pad;
-	bool			ackreq;
-	bool			se;
-	u16			vlan_id;
-	u8			hdr_buf[BTH_LEN + ATMETH_LEN + DETH_LEN];
-};
-
-/* Walks the packets of a received burst, for a side of a QP with these counters. */
-struct rxe_rx_iter {
-	struct sk_buff	*skb;
-	struct rxe_dev	*dev;
-	u64		*counts;
-	u32		offset;		/* of the next BTH in @skb */
-	u32		index;		/* of that packet */
-};
-
-void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
-		      struct sk_buff *skb);
-void rxe_rx_ip_header(const struct rxe_rxpkt *pkt, u8 *hdr);
-bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
-struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u64 *counts);
-int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
-void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed, u8 nest);
 
 /* --- qp.c, requester.c, completer.c, responder.c, datagram.c, recv.c --------- */
 

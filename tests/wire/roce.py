@@ -151,6 +151,15 @@ class Path:
         return frame[:-ICRC_LEN] + icrc(ip[:-ICRC_LEN])
 
 
+def idents_kept():
+    """Whether this kernel can cut a burst into packets of one IPv4 identification."""
+    try:
+        with open("/sys/kernel/btf/vmlinux", "rb") as types:
+            return b"\0SKB_GSO_TCP_FIXEDID_INNER\0" in types.read()
+    except FileNotFoundError:
+        return False
+
+
 def mac(text):
     """Bytes of a MAC address."""
     return bytes.fromhex(text.replace(":", ""))
