@@ -45,6 +45,8 @@
 #define BURST_PACKETS	64
 /* Bytes of a frame that carries as much as IP can say, and one more */
 #define BURST_BYTES	65536
+/* Headers of packets whose payload is lent, in one skb */
+#define LENT_HEADERS	1280
 
 /* --- the parameter "icrc" --------------------------------------------------- */
 
@@ -212,6 +214,12 @@ static void burst_append(struct rxe_burst *burst, const struct rxe_txpkt *pkt, u
 	skb->truesize += len;
 }
 
+/* What describes the packets of the open skb, if it has lent payload */
+static struct rxe_lent_head *lent_head(const struct rxe_burst *burst)
+{
+	return (struct rxe_lent_head *)(burst->open->data + burst->flow->hdr_len);
+}
+
 /* An skb with several packets: what the stack and segment.c need to know. */
 static void burst_mark(struct rxe_burst *burst, bool summed)
 {
@@ -231,6 +239,18 @@ static void burst_mark(struct rxe_burst *burst, bool summed)
 	skb_set_inner_transport_header(skb, inner);
 }
 
+/* An skb with lent payload; no device ever sees it. */
+static void burst_mark_lent(struct rxe_burst *burst)
+{
+	struct skb_shared_info *info = skb_shinfo(burst->open);
+
+	lent_head(burst)->packets = burst->count;
+	info->gso_size = burst->size;
+	info->gso_segs = burst->count;
+	info->gso_type = SKB_GSO_UDP_TUNNEL | SKB_GSO_SCTP;
+	skb_set_inner_ipproto(burst->open, RXE_BURST_LENT);
+}
+
 /* No more packets for the open skb. */
 static void burst_seal(struct rxe_burst *burst)
 {
@@ -239,7 +259,9 @@ static void burst_seal(struct rxe_burst *burst)
 
 	if (!skb)
 		return;
-	if (burst->count > 1) {
+	if (burst->lent) {
+		burst_mark_lent(burst);
+	} else if (burst->count > 1) {
 		burst_mark(burst, burst->icrc != RXE_ICRC_LAZY);
 	} else if (burst->icrc == RXE_ICRC_LAZY && !burst->local) {
 		bth = skb->data + burst->flow->hdr_len;
@@ -297,6 +319,9 @@ void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
 	burst->room = 0;
 	burst->max = 1;
 	burst->local = false;
+	burst->lends = false;
+	burst->lent_packets = 0;
+	burst->loan.keys = 0;
 	if (unlikely(burst->no_route))
 		return;
 	rcu_read_lock();	/* the device of a route may go */
@@ -304,6 +329,8 @@ void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
 	burst->headroom = LL_RESERVED_SPACE(dev);
 	burst->local = flow->local && READ_ONCE(shortcut) && dev->flags & IFF_UP &&
 		       !burst_watched(dev);
+	/* within another task, the receiver's may be the one that we are in */
+	burst->lends = burst->local && burst->icrc != RXE_ICRC_ALWAYS && !flow->task->nest;
 	burst->room = burst_room(burst, dev);
 	burst->max = min_t(u32, READ_ONCE(dev->gso_max_segs), BURST_PACKETS);
 	rcu_read_unlock();
@@ -328,7 +355,7 @@ int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
 {
 	u32 len = hdr_len + payload_len + wire_pad(payload_len) + ICRC_LEN;
 
-	if (burst->open && !burst_joins(burst, len))
+	if (burst->open && (burst->lent || !burst_joins(burst, len)))
 		burst_seal(burst);
 	pkt->skb = NULL;
 	if (burst->open)
@@ -342,6 +369,98 @@ int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
 	pkt->hdr_len = hdr_len;
 	pkt->payload_len = payload_len;
 	return 0;
+}
+
+/* More linear room of an skb that may have fragments, too: nobody looks at it meanwhile */
+static u8 *lent_put(struct sk_buff *skb, u32 len)
+{
+	u8 *at = skb_tail_pointer(skb);
+
+	skb->tail += len;
+	skb->len += len;
+	return at;
+}
+
+/* An skb for packets with lent payload: room for their headers */
+static int burst_new_lent(struct rxe_burst *burst)
+{
+	struct rxe_flow *flow = burst->flow;
+	struct sk_buff *skb;
+
+	skb = rxe_txmem_skb(flow->hdr_len + LENT_HEADERS, &burst->page);
+	if (unlikely(!skb))
+		return -ENOMEM;
+	skb_reset_network_header(skb);
+	memcpy(skb_put(skb, flow->hdr_len), flow->hdr, flow->hdr_len);
+	skb_set_transport_header(skb, flow->hdr_len - sizeof(struct udphdr));
+	headers_finish(flow, skb->data, LENT_HEADERS, flow->ident);
+	burst->open = skb;
+	burst->lent = true;
+	burst->count = 0;
+	((struct rxe_lent_head *)lent_put(skb, sizeof(struct rxe_lent_head)))->bytes = 0;
+	return 0;
+}
+
+/* Whether another packet, with the pieces of the loan, may join the skb that is open. */
+static bool lent_joins(const struct rxe_burst *burst, u32 hdr_len)
+{
+	const struct sk_buff *skb = burst->open;
+
+	return burst->lent && burst->count < BURST_PACKETS &&
+	       skb_end_pointer(skb) - skb_tail_pointer(skb) >= sizeof(struct rxe_lent) + hdr_len &&
+	       rxe_lent_fits(skb, &burst->loan);
+}
+
+/**
+ * rxe_burst_lend - begin the next packet of a burst, whose payload is not copied
+ * @burst: the burst; it lends, and its loan has the payload of the packet
+ * @pkt: filled: where headers go
+ * @hdr_len: bytes of BTH and extended headers
+ * @payload_len: bytes of payload, without pad
+ *
+ * As rxe_burst_add(), but that the packet cannot be dropped: rxe_burst_close() follows.
+ *
+ * Context: the flow's task, bottom halves off.
+ * Return: 0 or -ENOMEM.
+ */
+int rxe_burst_lend(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
+		   u32 payload_len)
+{
+	struct rxe_lent *lent;
+
+	if (burst->open && !lent_joins(burst, hdr_len))
+		burst_seal(burst);
+	if (!burst->open && unlikely(burst_new_lent(burst)))
+		return -ENOMEM;
+	lent = (struct rxe_lent *)lent_put(burst->open, sizeof(*lent) + hdr_len);
+	lent->hdr_len = hdr_len;
+	lent->payload_len = payload_len;
+	pkt->hdr = (u8 *)(lent + 1);
+	pkt->payload = NULL;
+	pkt->hdr_len = hdr_len;
+	pkt->payload_len = payload_len;
+	return 0;
+}
+
+static void burst_count(struct rxe_burst *burst, u32 len)
+{
+	struct rxe_flow *flow = burst->flow;
+
+	if (unlikely(READ_ONCE(flow->paced)))
+		rxe_pace_sent(flow, flow->hdr_len + len);
+	flow->ident++;
+	burst->packets++;
+}
+
+/* A packet that would have @len bytes behind UDP has its headers and lends its payload. */
+static void burst_close_lent(struct rxe_burst *burst, u32 len)
+{
+	if (!burst->count++)
+		burst->size = len;
+	lent_head(burst)->bytes += len;
+	burst->lent_packets++;
+	rxe_lent_append(burst->open, &burst->loan);
+	burst_count(burst, len);
 }
 
 /**
@@ -358,12 +477,17 @@ void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 	struct rxe_flow *flow = burst->flow;
 
 	trace_rxe_tx(flow->dev, pkt->hdr, pkt->payload_len);
+	if (!pkt->payload) {
+		burst_close_lent(burst, len);
+		return;
+	}
 	/* pad, and an ICRC that nobody may make: not what stood there before */
 	memset(pkt->payload + pkt->payload_len, 0, pad + ICRC_LEN);
 	if (burst->icrc == RXE_ICRC_ALWAYS)
 		packet_sum(flow, pkt->hdr, len, flow->ident);
 	if (pkt->skb) {
 		burst->open = pkt->skb;
+		burst->lent = false;
 		burst->page = pkt->page;
 		burst->size = len;
 		burst->count = 1;
@@ -373,10 +497,7 @@ void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 		burst_append(burst, pkt, len);
 		burst->count++;
 	}
-	if (unlikely(READ_ONCE(flow->paced)))
-		rxe_pace_sent(flow, flow->hdr_len + len);
-	flow->ident++;
-	burst->packets++;
+	burst_count(burst, len);
 	/* nothing may follow a shorter one, nor what is not in recycled memory */
 	if (len < burst->size || !burst->page)
 		burst_seal(burst);
@@ -407,6 +528,14 @@ static struct sock *burst_sock4(const struct rxe_flow *flow)
 	return ipv4_is_multicast(flow->daddr.v4) ? NULL : flow->dev->net->sock4->sk;
 }
 
+/* What is behind the UDP headers of the packets in an skb */
+static u32 burst_bytes(const struct rxe_flow *flow, const struct sk_buff *skb)
+{
+	if (skb_is_gso(skb) && skb->inner_ipproto == RXE_BURST_LENT)
+		return ((struct rxe_lent_head *)(skb->data + flow->hdr_len))->bytes;
+	return skb->len - flow->hdr_len;
+}
+
 /*
  * To the receive side of this namespace. There it does not count as in flight: who does
  * not receive must not hold up what is sent to others.
@@ -429,10 +558,11 @@ static int send_direct(const struct rxe_burst *burst, struct sk_buff *skb)
 /* To the stack. Consumes the skb; as dst_output(), may return what net_xmit_eval() takes. */
 static int send_out(const struct rxe_burst *burst, struct sk_buff *skb)
 {
-	const struct rxe_flow *flow = burst->flow;
+	struct rxe_flow *flow = burst->flow;
 	const struct rxe_net *rnet = flow->dev->net;
 
-	rxe_inflight_charge(burst->flow, skb);
+	flow->task->direct = false;
+	rxe_inflight_charge(flow, skb);
 	skb_dst_set_noref(skb, flow->dst);
 	if (flow->family == AF_INET)
 		return ip_local_out(rnet->net, burst_sock4(flow), skb);
@@ -457,13 +587,16 @@ void rxe_burst_send(struct rxe_burst *burst)
 	u32 packets;
 	int err;
 
-	if (!burst->packets)
+	if (!burst->packets) {
+		rxe_loan_end(&burst->loan);
 		return;
+	}
 	burst_seal(burst);
 	if (unlikely(burst->no_route)) {
 		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_DROPPED, burst->packets);
 		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_NO_ROUTE, burst->packets);
 		__skb_queue_purge(&burst->skbs);
+		rxe_loan_end(&burst->loan);
 		burst->packets = 0;
 		return;
 	}
@@ -471,7 +604,7 @@ void rxe_burst_send(struct rxe_burst *burst)
 	while ((skb = __skb_dequeue(&burst->skbs))) {
 		packets = max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 		/* headers of each packet, as they would be on the wire */
-		bytes += skb->len + (packets - 1) * flow->hdr_len;
+		bytes += burst_bytes(flow, skb) + packets * flow->hdr_len;
 		/* who cuts a burst early, as a queue to user space, asks the device */
 		skb->dev = flow->dst->dev;
 		err = burst->local ? send_direct(burst, skb) : send_out(burst, skb);
@@ -481,7 +614,10 @@ void rxe_burst_send(struct rxe_burst *burst)
 	rcu_read_unlock();
 	rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_PACKETS, burst->packets);
 	rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_BYTES, bytes);
+	if (burst->lent_packets)
+		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_LENT, burst->lent_packets);
 	if (unlikely(dropped))
 		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_DROPPED, dropped);
+	rxe_loan_end(&burst->loan);
 	burst->packets = 0;
 }

@@ -15,6 +15,7 @@ static const struct rdma_stat_desc counter_descs[RXE_CNT_COUNT] = {
 	[RXE_CNT_TX_BYTES]		= { .name = "sent_bytes" },
 	[RXE_CNT_TX_DROPPED]		= { .name = "tx_dropped" },
 	[RXE_CNT_TX_NO_ROUTE]		= { .name = "tx_no_route" },
+	[RXE_CNT_TX_LENT]		= { .name = "tx_lent" },
 	[RXE_CNT_RX_PACKETS]		= { .name = "rcvd_pkts" },
 	[RXE_CNT_RX_BYTES]		= { .name = "rcvd_bytes" },
 	[RXE_CNT_RX_ECN_MARKED]		= { .name = "np_ecn_marked_roce_packets" },
@@ -79,6 +80,7 @@ static const struct rdma_stat_desc counter_descs[RXE_CNT_COUNT] = {
 
 	[RXE_CNT_RX_NO_QP]		= { .name = "rx_no_qp" },
 	[RXE_CNT_CQ_OVERRUN]		= { .name = "cq_overruns" },
+	[RXE_CNT_LENT_COPIED]		= { .name = "lent_copied" },
 	[RXE_CNT_LINK_DOWN]		= { .name = "link_downed" },
 };
 

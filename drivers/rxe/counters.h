@@ -23,6 +23,7 @@ enum rxe_counter {
 	RXE_CNT_TX_BYTES,
 	RXE_CNT_TX_DROPPED,
 	RXE_CNT_TX_NO_ROUTE,		/* part of TX_DROPPED */
+	RXE_CNT_TX_LENT,		/* part of TX_PACKETS */
 	RXE_CNT_RX_PACKETS,
 	RXE_CNT_RX_BYTES,
 	RXE_CNT_RX_ECN_MARKED,
@@ -97,6 +98,7 @@ enum rxe_counter {
 	/* the device alone */
 	RXE_CNT_RX_NO_QP = RXE_CNT_QP_END,
 	RXE_CNT_CQ_OVERRUN,
+	RXE_CNT_LENT_COPIED,
 	RXE_CNT_LINK_DOWN,
 	RXE_CNT_COUNT
 };

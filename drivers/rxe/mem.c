@@ -27,12 +27,14 @@
 /**
  * struct stream - the packet's side of a copy; moves on with it
  * @dst: memory is copied to here; NULL: to memory, from @src or @skb
+ * @loan: nothing is copied, memory is lent to this
  * @src: bytes in one piece, or NULL
  * @skb: bytes in fragments, or NULL
  * @skb_off: of the next byte in @skb
  */
 struct stream {
 	u8			*dst;
+	struct rxe_loan		*loan;
 	const u8		*src;
 	const struct sk_buff	*skb;
 	u32			skb_off;
@@ -42,6 +44,13 @@ static void stream_to(struct stream *s, void *dst)
 {
 	memset(s, 0, sizeof(*s));
 	s->dst = dst;
+}
+
+static void stream_lend(struct stream *s, struct rxe_loan *loan)
+{
+	memset(s, 0, sizeof(*s));
+	loan->pieces = 0;
+	s->loan = loan;
 }
 
 static void stream_from(struct stream *s, const void *src)
@@ -125,6 +134,11 @@ static int key_copy(struct ib_pd *pd, const struct rxe_qp *qp, struct rxe_fault 
 	err = rxe_mr_get(&span, pd, qp, key, addr, len, access);
 	if (err)
 		return err;
+	if (s->loan) {
+		err = rxe_loan_take(s->loan, &span, len);
+		rxe_mr_put(&span);
+		return err;
+	}
 	while (len && !err) {
 		piece = len;
 		mem = span_map(&span, &piece, !s->dst, fault);
@@ -240,6 +254,28 @@ int rxe_mem_read_sges(struct ib_pd *pd, struct rxe_fault *fault, const struct rx
 }
 
 /**
+ * rxe_mem_lend_sges - rxe_mem_read_sges() without a copy
+ * @pd: of the QP
+ * @fault: of the task
+ * @sge: list
+ * @num_sge: its elements
+ * @offset: bytes of the list to skip
+ * @len: bytes
+ * @loan: of the burst; the pieces of the next packet
+ *
+ * Context: a task, bottom halves off.
+ * Return: 0; otherwise it has to be copied, and that may fail likewise.
+ */
+int rxe_mem_lend_sges(struct ib_pd *pd, struct rxe_fault *fault, const struct rxe_mem_sge *sge,
+		      u32 num_sge, u64 offset, u32 len, struct rxe_loan *loan)
+{
+	struct stream s;
+
+	stream_lend(&s, loan);
+	return sges_copy(pd, fault, sge, num_sge, offset, len, 0, &s);
+}
+
+/**
  * rxe_mem_write_sges - scatter: copy payload of a packet into an SGE list
  * @pd: of the QP
  * @fault: of the task, which waits there for pages of memory on demand
@@ -313,6 +349,27 @@ int rxe_mem_read(struct rxe_qp *qp, u32 key, u64 addr, void *dst, u32 len, int a
 	if (!len)
 		return 0;
 	stream_to(&s, dst);
+	return key_copy(qp->ib.pd, qp, &qp->rq.fault, key, addr, len, access, &s);
+}
+
+/**
+ * rxe_mem_lend - rxe_mem_read() without a copy
+ * @qp: the QP
+ * @key: rkey
+ * @addr: first address
+ * @len: bytes
+ * @access: IB_ACCESS_ flags needed
+ * @loan: of the burst; the pieces of the next packet
+ *
+ * Context: rq.task.
+ * Return: 0; otherwise it has to be copied, and that may fail likewise.
+ */
+int rxe_mem_lend(struct rxe_qp *qp, u32 key, u64 addr, u32 len, int access,
+		 struct rxe_loan *loan)
+{
+	struct stream s;
+
+	stream_lend(&s, loan);
 	return key_copy(qp->ib.pd, qp, &qp->rq.fault, key, addr, len, access, &s);
 }
 

@@ -13,6 +13,7 @@
 struct rxe_chunk;
 struct rxe_fault;
 struct rxe_id;
+struct rxe_loan;
 struct rxe_odp;
 struct rxe_qp;
 
@@ -149,6 +150,8 @@ int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,
 		       u32 num_sge, int access);
 int rxe_mem_read_sges(struct ib_pd *pd, struct rxe_fault *fault, const struct rxe_mem_sge *sge,
 		      u32 num_sge, u64 offset, void *dst, u32 len);
+int rxe_mem_lend_sges(struct ib_pd *pd, struct rxe_fault *fault, const struct rxe_mem_sge *sge,
+		      u32 num_sge, u64 offset, u32 len, struct rxe_loan *loan);
 int rxe_mem_write_sges(struct ib_pd *pd, struct rxe_fault *fault,
 		       const struct rxe_mem_sge *sge, u32 num_sge, u64 offset,
 		       const struct sk_buff *skb, u32 skb_off, u32 len);
@@ -156,6 +159,8 @@ int rxe_mem_write_sges_buf(struct ib_pd *pd, struct rxe_fault *fault,
 			   const struct rxe_mem_sge *sge, u32 num_sge, u64 offset,
 			   const void *src, u32 len);
 int rxe_mem_read(struct rxe_qp *qp, u32 key, u64 addr, void *dst, u32 len, int access);
+int rxe_mem_lend(struct rxe_qp *qp, u32 key, u64 addr, u32 len, int access,
+		 struct rxe_loan *loan);
 int rxe_mem_write(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
 		  u32 skb_off, u32 len, int access);
 int rxe_mem_cmp_swap(struct rxe_qp *qp, u32 key, u64 addr, u64 compare, u64 swap, u64 *orig);

@@ -630,7 +630,7 @@ static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
 {
 	u32 len = pkt->payload_len;
 
-	if (!len)
+	if (!len || !pkt->payload)
 		return 0;
 	if (wqe->is_inline) {
 		memcpy(pkt->payload, rxe_swqe_inline(wqe) + offset, len);
@@ -638,6 +638,20 @@ static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
 	}
 	return rxe_mem_read_sges(qp->ib.pd, &qp->sq.fault, wqe->sge, wqe->num_sge, offset,
 				 pkt->payload, len);
+}
+
+/* Begins a packet of data, with its payload if that need not be copied. */
+static bool data_add(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
+		     struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len)
+{
+	u32 len = min_t(u64, wqe->length - offset, qp->pmtu);
+
+	if (burst->lends && len >= RXE_LEND_MIN && !wqe->is_inline &&
+	    !rxe_mem_lend_sges(qp->ib.pd, &qp->sq.fault, wqe->sge, wqe->num_sge, offset, len,
+			       &burst->loan) &&
+	    !rxe_burst_lend(burst, pkt, hdr_len, len))
+		return true;
+	return packet_add(qp, burst, pkt, hdr_len, len);
 }
 
 /* Sends one packet of a SEND or RDMA WRITE. */
@@ -668,8 +682,7 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	if (rxe_qp_is_uc(qp))
 		opcode |= OP_UC_SEND_FIRST;	/* the same but for the transport */
 	op = opcode_info(opcode);
-	if (!packet_add(qp, burst, &pkt, op->hdr_len,
-			min_t(u64, wqe->length - offset, qp->pmtu)))
+	if (!data_add(qp, wqe, offset, burst, &pkt, op->hdr_len))
 		return false;
 	ackreq = data_wants_ack(qp, last, prod);
 	packet_bth(qp, pkt.hdr, opcode,

@@ -213,6 +213,18 @@ static void read_start(struct rxe_qp *qp, u32 psn, u64 va, u32 rkey, u32 len)
 	read->left = len;
 }
 
+/* Begins a response whose payload need not be copied, if that is so. */
+static bool read_lends(struct rxe_qp *qp, struct rxe_burst *burst, struct rxe_txpkt *pkt,
+		       u32 hdr_len, u32 len)
+{
+	const struct rxe_resp_read *read = &qp->rq.read;
+
+	return burst->lends && len >= RXE_LEND_MIN &&
+	       !rxe_mem_lend(qp, read->rkey, read->va, len, IB_ACCESS_REMOTE_READ,
+			     &burst->loan) &&
+	       !rxe_burst_lend(burst, pkt, hdr_len, len);
+}
+
 /* Adds one response to the burst: 0, -ENOMEM or -EAGAIN for now, or -EFAULT for good. */
 static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 {
@@ -224,13 +236,14 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 	struct rxe_txpkt pkt;
 	int err = 0;
 
-	if (rxe_burst_add(burst, &pkt, op->hdr_len, len))
+	if (!read_lends(qp, burst, &pkt, op->hdr_len, len) &&
+	    rxe_burst_add(burst, &pkt, op->hdr_len, len))
 		return -ENOMEM;
 	answer_bth(qp, pkt.hdr, opcode, read->psn, len);
 	if (op->flags & OPF_AETH)
 		aeth_write(pkt.hdr + op->aeth, AETH_ACK_UNLIMITED, qp->rq.msn);
 	qp->rq.fault.ahead = read->left;
-	if (len)
+	if (len && pkt.payload)
 		err = rxe_mem_read(qp, read->rkey, read->va, pkt.payload, len,
 				   IB_ACCESS_REMOTE_READ);
 	if (err) {

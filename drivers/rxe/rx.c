@@ -39,6 +39,7 @@ struct rx_cb {
 	u32	size;		/* from BTH to ICRC, of all packets but the last */
 	bool	summed;		/* there are ICRCs */
 	u8	transport;	/* of the QP, enum op_transport */
+	bool	lent;		/* the payload stands apart, and is lent (lend.c) */
 	u8	nest;		/* tasks that have called each other until here */
 	u16	vlan_id;	/* of the destination address, for QP 1 */
 };
@@ -181,6 +182,7 @@ void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
 	it->counts = counts;
 	it->part = rx_in_parts(skb) ? skb : NULL;
 	it->offset = RX_CB(skb)->first;
+	it->payload = RX_CB(skb)->end;
 	it->index = 0;
 }
 
@@ -200,10 +202,23 @@ static bool rx_from_peer(const struct rxe_qp *qp, const struct sk_buff *skb)
 	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &flow->saddr.v6);
 }
 
+static const struct rxe_lent_head *rx_lent_head(const struct sk_buff *skb)
+{
+	return (const struct rxe_lent_head *)(skb->data + sizeof(struct udphdr));
+}
+
 /* Packets in an skb */
 static u32 rx_packets(const struct sk_buff *skb)
 {
+	if (RX_CB(skb)->lent)
+		return rx_lent_head(skb)->packets;
 	return DIV_ROUND_UP(skb->len - RX_CB(skb)->first, RX_CB(skb)->size);
+}
+
+/* Bytes of them, with a UDP header for all */
+static u32 rx_bytes(const struct sk_buff *skb)
+{
+	return RX_CB(skb)->lent ? sizeof(struct udphdr) + rx_lent_head(skb)->bytes : skb->len;
 }
 
 static bool rx_marked(const struct sk_buff *skb)
@@ -217,9 +232,31 @@ static bool rx_marked(const struct sk_buff *skb)
 static void rx_count(struct rxe_dev *dev, u64 *counts, const struct sk_buff *skb)
 {
 	WRITE_ONCE(counts[RXE_CNT_RX_PACKETS], counts[RXE_CNT_RX_PACKETS] + rx_packets(skb));
-	WRITE_ONCE(counts[RXE_CNT_RX_BYTES], counts[RXE_CNT_RX_BYTES] + skb->len);
+	WRITE_ONCE(counts[RXE_CNT_RX_BYTES], counts[RXE_CNT_RX_BYTES] + rx_bytes(skb));
 	if (skb_is_gso(skb) && skb_has_frag_list(skb))
 		rxe_count_side(dev, counts, RXE_CNT_RX_MERGED, rx_packets(skb));
+}
+
+/* What the headers say of a packet of @len bytes; @hdr may be the BTH alone. */
+static bool rx_known(struct rxe_rxpkt *pkt, const u8 *hdr, u32 len)
+{
+	if (!hdr || len < BTH_LEN + ICRC_LEN)
+		return false;
+	pkt->opcode = bth_opcode(hdr);
+	pkt->op = rx_opcode(pkt->opcode);
+	return rx_well_formed(hdr, pkt->op, RX_CB(pkt->skb)->transport, len) &&
+	       pkt->op->hdr_len <= sizeof(pkt->hdr_buf);
+}
+
+static void rx_fields(struct rxe_rxpkt *pkt, u32 payload_off, u32 payload_len)
+{
+	pkt->psn = bth_psn(pkt->hdr);
+	pkt->pad = bth_pad(pkt->hdr);
+	pkt->se = bth_se(pkt->hdr);
+	pkt->ackreq = bth_ackreq(pkt->hdr);
+	pkt->vlan_id = RX_CB(pkt->skb)->vlan_id;
+	pkt->payload_off = payload_off;
+	pkt->payload_len = payload_len;
 }
 
 /* Headers of the packet of @len bytes at @offset of its part. */
@@ -227,23 +264,13 @@ static bool rx_parse(struct rxe_rxpkt *pkt, u32 offset, u32 len)
 {
 	const u8 *hdr = skb_header_pointer(pkt->part, offset, BTH_LEN, pkt->hdr_buf);
 
-	if (!hdr || len < BTH_LEN + ICRC_LEN)
-		return false;
-	pkt->opcode = bth_opcode(hdr);
-	pkt->op = rx_opcode(pkt->opcode);
-	if (!rx_well_formed(hdr, pkt->op, RX_CB(pkt->skb)->transport, len) ||
-	    pkt->op->hdr_len > sizeof(pkt->hdr_buf))
+	if (!rx_known(pkt, hdr, len))
 		return false;
 	pkt->hdr = skb_header_pointer(pkt->part, offset, pkt->op->hdr_len, pkt->hdr_buf);
 	if (!pkt->hdr)
 		return false;
-	pkt->psn = bth_psn(pkt->hdr);
-	pkt->pad = bth_pad(pkt->hdr);
-	pkt->se = bth_se(pkt->hdr);
-	pkt->ackreq = bth_ackreq(pkt->hdr);
-	pkt->vlan_id = RX_CB(pkt->skb)->vlan_id;
-	pkt->payload_off = offset + pkt->op->hdr_len;
-	pkt->payload_len = len - pkt->op->hdr_len - ICRC_LEN - pkt->pad;
+	rx_fields(pkt, offset + pkt->op->hdr_len,
+		  len - pkt->op->hdr_len - ICRC_LEN - bth_pad(pkt->hdr));
 	return true;
 }
 
@@ -272,8 +299,8 @@ static void rx_congested(struct rxe_qp *qp, const struct sk_buff_head *queue, u6
 	if (rxe_qp_is_datagram(qp) || !rxe_congestion_due(qp))
 		return;
 	/* what fills queues has payload */
-	if (rx_parse_first(&pkt, skb, len) && pkt.payload_len &&
-	    rx_icrc_good(&pkt, cb->first, len))
+	if (cb->lent || (rx_parse_first(&pkt, skb, len) && pkt.payload_len &&
+			 rx_icrc_good(&pkt, cb->first, len)))
 		rxe_congestion_marked(qp, flow);
 }
 
@@ -347,6 +374,26 @@ static u32 rx_step(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt, u32 len)
 	return 0;
 }
 
+/* The next packet whose payload is lent; it is our own sender's. */
+static bool rx_next_lent(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
+{
+	const u8 *hdr = it->skb->data + it->offset;
+	const struct rxe_lent *lent = (const struct rxe_lent *)hdr - 1;
+	u32 len = lent->hdr_len + lent->payload_len + wire_pad(lent->payload_len) + ICRC_LEN;
+	u32 payload = it->payload;
+
+	pkt->skb = it->skb;
+	pkt->part = it->skb;
+	pkt->index = it->index++;
+	it->offset += lent->hdr_len + sizeof(*lent);
+	it->payload += lent->payload_len;
+	if (unlikely(!rx_known(pkt, hdr, len)))
+		return false;
+	pkt->hdr = hdr;
+	rx_fields(pkt, payload, lent->payload_len);
+	return true;
+}
+
 /**
  * rxe_rx_next - the next good packet of a queued skb
  * @it: the walk
@@ -361,6 +408,12 @@ bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
 	u32 offset, len;
 
 	while (it->offset < cb->end) {
+		if (cb->lent) {
+			if (likely(rx_next_lent(it, pkt)))
+				return rx_good(it, pkt);
+			rx_bad(it, RXE_CNT_RX_MALFORMED);
+			continue;
+		}
 		len = min(cb->size, cb->end - it->offset);
 		offset = rx_step(it, pkt, len);
 		if (unlikely(!rx_parse(pkt, offset, len)))
@@ -418,6 +471,13 @@ static bool rx_is_bulk(const struct rxe_qp *qp, const struct sk_buff *skb,
 	       (waiting > 0 || !(op->flags & OPF_END));
 }
 
+/* The requester has to be left before it can be handed the responses without a copy. */
+static bool rx_reads_much(const struct sk_buff *skb, const struct opcode_info *op)
+{
+	return (op->flags & OPF_REQUEST) && (op->flags & OPF_READ) && !RX_CB(skb)->summed &&
+	       rx_payload(skb, op) > RXE_MAX_PAYLOAD;
+}
+
 static bool rx_is_nak(const struct sk_buff *skb, const struct opcode_info *op)
 {
 	const u8 *aeth;
@@ -427,6 +487,52 @@ static bool rx_is_nak(const struct sk_buff *skb, const struct opcode_info *op)
 		return false;
 	aeth = skb_header_pointer(skb, sizeof(struct udphdr) + op->aeth, AETH_LEN, buf);
 	return aeth && aeth_kind(aeth_syndrome(aeth)) != AETH_KIND_ACK;
+}
+
+static void rx_enqueue(struct sk_buff_head *queue, struct sk_buff *skb)
+{
+	spin_lock(&queue->lock);
+	__skb_queue_tail(queue, skb);
+	spin_unlock(&queue->lock);
+}
+
+/* Makes the payload our own; without memory the skb has no more packets. */
+static bool rx_own(struct rxe_qp *qp, struct sk_buff *skb)
+{
+	if (likely(rxe_lent_own(skb))) {
+		rxe_count_add(qp->dev, RXE_CNT_LENT_COPIED, rx_packets(skb));
+		return true;
+	}
+	trace_rxe_drop("no memory for lent payload", qp->ib.qp_num, skb->len);
+	rxe_qp_count(qp, RXE_CNT_RX_QUEUE_FULL);
+	RX_CB(skb)->end = 0;
+	return false;
+}
+
+/*
+ * Gives an skb with lent payload to a task. If somebody else is in it, or what it has to
+ * do is not done at once, the payload has to be our own before the sender goes on.
+ */
+static void rx_deliver_lent(struct rxe_task *task, struct sk_buff_head *queue,
+			    struct sk_buff *skb, u8 nest)
+{
+	if (!rxe_task_claim(task, nest)) {
+		if (unlikely(!rx_own(task->qp, skb))) {
+			kfree_skb(skb);
+			return;
+		}
+		rx_enqueue(queue, skb);
+		rxe_task_run_within(task, nest);
+		return;
+	}
+	skb_get(skb);
+	rx_enqueue(queue, skb);
+	rxe_task_round(task, nest);
+	/* it is in the queue still, or kept; who could read it is kept out */
+	if (unlikely(skb_shared(skb)))
+		rx_own(task->qp, skb);
+	consume_skb(skb);
+	rxe_task_yield(task);
 }
 
 /* Queues the skb for the side of the QP that it concerns, and has it run. */
@@ -446,13 +552,20 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		return;
 	}
 	rxe_count_add(qp->dev, RXE_CNT_RX_PACKETS, rx_packets(skb));
-	rxe_count_add(qp->dev, RXE_CNT_RX_BYTES, skb->len);
+	rxe_count_add(qp->dev, RXE_CNT_RX_BYTES, rx_bytes(skb));
 	/* a route looked up for input must not outlive this call */
 	skb_dst_drop(skb);
+	if (nest && rx_reads_much(skb, op)) {
+		rx_enqueue(queue, skb);
+		rxe_task_run_within(task, RXE_TASK_LATER);
+		return;
+	}
+	if (RX_CB(skb)->lent) {
+		rx_deliver_lent(task, queue, skb, nest);
+		return;
+	}
 	bulk = !rx_is_nak(skb, op) && rx_is_bulk(qp, skb, op, skb_queue_len(queue));
-	spin_lock(&queue->lock);
-	__skb_queue_tail(queue, skb);
-	spin_unlock(&queue->lock);
+	rx_enqueue(queue, skb);
 	if (bulk)
 		rxe_task_queue(task);
 	else
@@ -542,6 +655,7 @@ static bool rx_carries(struct sk_buff *skb)
 	cb->end = skb->len;
 	cb->size = skb->len - cb->first;
 	cb->summed = true;
+	cb->lent = false;
 	cb->nest = 0;
 	if (likely(!skb_is_gso(skb)))
 		return true;
@@ -617,8 +731,13 @@ void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed, u8 nest)
 {
 	struct rx_cb *cb = RX_CB(skb);
 
+	cb->lent = skb_is_gso(skb) && skb->inner_ipproto == RXE_BURST_LENT;
 	cb->first = sizeof(struct udphdr);
 	cb->end = skb->len;
+	if (cb->lent) {
+		cb->first += sizeof(struct rxe_lent_head) + sizeof(struct rxe_lent);
+		cb->end = skb_headlen(skb);
+	}
 	cb->size = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len - cb->first;
 	cb->summed = summed;
 	cb->nest = nest;

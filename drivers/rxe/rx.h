@@ -51,6 +51,7 @@ struct rxe_rx_iter {
 	u64		*counts;
 	const struct sk_buff *part;	/* with the next packet; NULL: @skb holds all */
 	u32		offset;		/* of the next BTH in @skb */
+	u32		payload;	/* of the next payload there, if that is lent */
 	u32		index;		/* of that packet */
 };
 

@@ -66,6 +66,7 @@
 #include "counters.h"
 #include "debugfs.h"
 #include "gather.h"
+#include "lend.h"
 #include "mem.h"
 #include "odp.h"
 #include "qpcounter.h"
@@ -395,6 +396,10 @@ struct rxe_flow {
  * @packets: all so far
  * @no_route: there is no way to the peer now; packets count as lost on the wire
  * @local: goes to the receive side directly
+ * @lends: payload of packets need not be copied
+ * @lent: that of @open is not
+ * @lent_packets: of @packets, those whose payload is not
+ * @loan: what it is copied from at last
  */
 struct rxe_burst {
 	struct rxe_flow		*flow;
@@ -411,12 +416,16 @@ struct rxe_burst {
 	u32			packets;
 	bool			no_route;
 	bool			local;
+	bool			lends;
+	bool			lent;
+	u32			lent_packets;
+	struct rxe_loan		loan;
 };
 
 /**
  * struct rxe_txpkt - the packet under construction at the end of a burst
  * @hdr: BTH and extended headers, to be written by the caller
- * @payload: to be filled by the caller
+ * @payload: to be filled by the caller; NULL: it is lent
  * @hdr_len: bytes at @hdr
  * @payload_len: bytes at @payload
  * @skb: the skb that begins with it, or NULL if it joins the one before
@@ -452,6 +461,8 @@ void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow);
 int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
 		  u32 payload_len);
 void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt);
+int rxe_burst_lend(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
+		   u32 payload_len);
 void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt);
 void rxe_burst_send(struct rxe_burst *burst);
 

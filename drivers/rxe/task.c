@@ -108,12 +108,13 @@ static void task_release(void)
  *
  * After each round bottom halves run, while the task is still ours: what it has
  * sent is on its way before another CPU can send behind it, and packets of one
- * QP stay in order.
+ * QP stay in order.  What did not go to the stack has arrived; then the task is left
+ * first, for the peer, whose turn it may be now, has answers for it.
  */
 static void task_rounds(struct rxe_task *task, enum rxe_counter where, int rounds,
 			void (*rest)(struct rxe_task *task), u8 nest)
 {
-	bool more;
+	bool more, left;
 
 	if (!task_enter(task))
 		return;
@@ -122,9 +123,13 @@ static void task_rounds(struct rxe_task *task, enum rxe_counter where, int round
 	rxe_count_side(task->qp->dev, task->counts, where, 1);
 	for (;;) {
 		local_bh_disable();
+		task->direct = true;
 		more = task->func(task->qp);
+		left = !more && task->direct && task_leave(task, true);
+		/* still ours: somebody has left a mark, and it is gone */
+		more |= task->direct && !left;
 		local_bh_enable();
-		if (!more && task_leave(task, true))
+		if (left || (!more && task_leave(task, true)))
 			break;
 		if (!--rounds || need_resched()) {
 			task_leave(task, false);
@@ -206,6 +211,54 @@ void rxe_task_run_within(struct rxe_task *task, u8 nest)
 		task_rounds(task, RXE_CNT_RUNS_SOFTIRQ, 1, task_rest_bh, nest);
 	else
 		task_rounds(task, RXE_CNT_RUNS_PROCESS, ROUNDS_PROCESS, task_rest_here, nest);
+}
+
+/**
+ * rxe_task_claim - keep everybody else out of a task, to run it within another one
+ * @task: the task
+ * @nest: how many tasks have called each other before this one
+ *
+ * Context: softirq, or bottom halves off.
+ * Return: false if somebody else is in it, or too many are within each other: then
+ * rxe_task_run_within(), for what it has to see. Otherwise rxe_task_round() and
+ * rxe_task_yield() follow soon, in this order.
+ */
+bool rxe_task_claim(struct rxe_task *task, u8 nest)
+{
+	if (nest > NEST_MOST || !task_enter(task))
+		return false;
+	task_hold();
+	return true;
+}
+
+/**
+ * rxe_task_round - run a claimed task once
+ * @task: the task
+ * @nest: as it was claimed
+ *
+ * Context: as rxe_task_claim().
+ */
+void rxe_task_round(struct rxe_task *task, u8 nest)
+{
+	task->nest = nest;
+	task->direct = true;
+	rxe_count_side(task->qp->dev, task->counts, RXE_CNT_RUNS_SOFTIRQ, 1);
+	task->more = task->func(task->qp);
+}
+
+/**
+ * rxe_task_yield - let others into a claimed task again
+ * @task: the task
+ *
+ * Context: as rxe_task_claim().
+ */
+void rxe_task_yield(struct rxe_task *task)
+{
+	if (task->more || !task_leave(task, true)) {
+		task_leave(task, false);
+		tasklet_schedule(&task->bh);
+	}
+	task_release();
 }
 
 static void task_bh(struct tasklet_struct *t)

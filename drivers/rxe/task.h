@@ -16,6 +16,8 @@ struct rxe_qp;
  * struct rxe_task - one direction of one QP; at most one context runs it
  * @state: idle, busy, again, stop or off (task.c)
  * @nest: how many tasks it runs within; of whoever runs it
+ * @more: there is work left; likewise
+ * @direct: in this round it has sent nothing through the stack; likewise
  * @func: does what there is to do, at most a budget; true asks to be called again
  * @qp: argument
  * @counts: counters of its side of the QP
@@ -26,6 +28,8 @@ struct rxe_qp;
 struct rxe_task {
 	atomic_t		state;
 	u8			nest;
+	bool			more;
+	bool			direct;
 	bool			(*func)(struct rxe_qp *qp);
 	struct rxe_qp		*qp;
 	u64			*counts;
@@ -34,6 +38,9 @@ struct rxe_task {
 	struct completion	idle;
 };
 
+/* More tasks within each other than there may be: it is left to the next softirq pass */
+#define RXE_TASK_LATER	255
+
 int rxe_task_module_init(void);
 void rxe_task_module_exit(void);
 void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
@@ -41,6 +48,9 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
 void rxe_task_exit(struct rxe_task *task);
 void rxe_task_run(struct rxe_task *task);
 void rxe_task_run_within(struct rxe_task *task, u8 nest);
+bool rxe_task_claim(struct rxe_task *task, u8 nest);
+void rxe_task_round(struct rxe_task *task, u8 nest);
+void rxe_task_yield(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
 bool rxe_task_queue(struct rxe_task *task);
 void rxe_task_stop(struct rxe_task *task);

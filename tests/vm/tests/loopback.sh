@@ -115,6 +115,20 @@ storm() {
 	no_leaks
 }
 
+# copied_once PROGRAM...: nearly all payload is, and little of it had to be copied apart
+copied_once() {
+	local packets lent copied
+
+	packets=$(sent) lent=$(($(counter rxe0 tx_lent) + $(counter rxe1 tx_lent)))
+	copied=$(($(counter rxe0 lent_copied) + $(counter rxe1 lent_copied)))
+	"$@" || return
+	packets=$(($(sent) - packets)) lent=$(($(counter rxe0 tx_lent) + $(counter rxe1 tx_lent) - lent))
+	copied=$(($(counter rxe0 lent_copied) + $(counter rxe1 lent_copied) - copied))
+	echo "$packets packets sent, $lent lent, $copied copied"
+	[ $((lent * 10)) -ge $((packets * 8)) ] || bad "of $packets packets only $lent were lent" || return
+	[ $((copied * 4)) -le "$lent" ] || bad "of $lent packets $copied had to be copied"
+}
+
 nothing_lost() {
 	local dev what
 
@@ -166,9 +180,11 @@ check icrc-always icrc_always
 check uc pingpong_by ibv_uc_pingpong -m 1024 -s 100001 -n 20
 check ud pingpong_by ibv_ud_pingpong -s 1024 -n 100
 check srq pingpong_by ibv_srq_pingpong -m 1024 -s 5001 -n 100
-check write-bw perftest ib_write_bw -s 1048576 -n 100
+check write-bw copied_once perftest ib_write_bw -s 1048576 -n 100
+check write-bw-4096 perftest ib_write_bw -m 4096 -s 4096 -n 5000
+check read-bw-16384 perftest ib_read_bw -m 1024 -s 16384 -n 1000
 check write-bw-16-qps perftest ib_write_bw -q 16 -s 65536 -n 50
-check read-bw perftest ib_read_bw -s 1048576 -n 100
+check read-bw copied_once perftest ib_read_bw -s 1048576 -n 100
 check send-bw-bidirectional perftest ib_send_bw -b -s 65536 -n 100
 check atomic-bw perftest ib_atomic_bw -n 500
 check write-lat perftest ib_write_lat -s 64 -n 500
