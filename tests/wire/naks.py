@@ -78,7 +78,10 @@ class Refusal:
         naks = [p for p in found if p.opcode == roce.ACK and p.syndrome >= roce.RNR]
         equal([p.syndrome for p in naks], [syndrome], "NAKs on the wire")
         check(all(p.stamp <= naks[0].stamp for p in asked), "something was sent after the NAK")
-        culprit = list({p.psn: p for p in reversed(asked)}.values())[::-1][-1 if at is None else at]
+        first = {}
+        for packet in asked:
+            first.setdefault(packet.psn, packet)  # it may have been sent again
+        culprit = list(first.values())[-1 if at is None else at]
         equal((naks[0].psn, naks[0].msn), (culprit.psn, msn), "PSN and MSN of the NAK")
         late = naks[0].stamp - culprit.stamp
         check(0 <= late < SOON, f"the NAK came after {late * 1000:.1f} ms")
