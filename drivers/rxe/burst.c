@@ -616,6 +616,7 @@ void rxe_burst_send(struct rxe_burst *burst)
 	rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_BYTES, bytes);
 	if (burst->lent_packets)
 		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_LENT, burst->lent_packets);
+	burst->lent_packets = 0;
 	if (unlikely(dropped))
 		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_DROPPED, dropped);
 	rxe_loan_end(&burst->loan);

@@ -334,7 +334,7 @@ bool rxe_congestion_due(const struct rxe_qp *qp)
  *
  * The other side may have sent one meanwhile; then it was for this packet, too.
  *
- * Context: the flow's task, bottom halves off; no burst of the flow is open.
+ * Context: the flow's task, bottom halves off; no burst of the flow is open, but answers.
  */
 void rxe_congestion_marked(struct rxe_qp *qp, struct rxe_flow *flow)
 {
@@ -351,6 +351,8 @@ void rxe_congestion_marked(struct rxe_qp *qp, struct rxe_flow *flow)
 	if (now - due < 0 ||
 	    atomic64_cmpxchg(&qp->cnp_due, due, now + DCQCN_CNP_NSEC) != due)
 		return;
+	if (flow == &qp->rq.flow)
+		rxe_responder_flush(qp);
 	rxe_burst_begin(&burst, flow);
 	if (rxe_burst_add(&burst, &pkt, BTH_LEN, CNP_LEN))
 		return;		/* the next mark brings another */

@@ -48,18 +48,29 @@ static void answer_bth(struct rxe_qp *qp, u8 *hdr, u8 opcode, u32 psn, u32 paylo
 	bth_write(hdr, &bth);
 }
 
+/*
+ * What is answered in one round of the task leaves together, in its order: many READs
+ * and atomics of few bytes have one way through the stack.
+ */
+static struct rxe_burst *answers(struct rxe_qp *qp)
+{
+	struct rxe_burst *burst = qp->rq.out;
+
+	if (!burst->flow)
+		rxe_burst_begin(burst, &qp->rq.flow);
+	return burst;
+}
+
 static void answer_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 {
-	struct rxe_burst burst;
+	struct rxe_burst *burst = answers(qp);
 	struct rxe_txpkt pkt;
 
-	rxe_burst_begin(&burst, &qp->rq.flow);
-	if (rxe_burst_add(&burst, &pkt, BTH_LEN + AETH_LEN, 0))
+	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN, 0))
 		return;		/* lost, like on the wire */
 	answer_bth(qp, pkt.hdr, OP_RC_ACKNOWLEDGE, psn, 0);
 	aeth_write(pkt.hdr + BTH_LEN, syndrome, qp->rq.msn);
-	rxe_burst_close(&burst, &pkt);
-	rxe_burst_send(&burst);
+	rxe_burst_close(burst, &pkt);
 }
 
 static void answer_pending(struct rxe_qp *qp)
@@ -75,17 +86,15 @@ static void answer_pending(struct rxe_qp *qp)
 
 static void answer_atomic(struct rxe_qp *qp, u32 psn, u64 orig)
 {
-	struct rxe_burst burst;
+	struct rxe_burst *burst = answers(qp);
 	struct rxe_txpkt pkt;
 
-	rxe_burst_begin(&burst, &qp->rq.flow);
-	if (rxe_burst_add(&burst, &pkt, BTH_LEN + AETH_LEN + ATMACK_LEN, 0))
+	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN + ATMACK_LEN, 0))
 		return;
 	answer_bth(qp, pkt.hdr, OP_RC_ATOMIC_ACKNOWLEDGE, psn, 0);
 	aeth_write(pkt.hdr + BTH_LEN, AETH_ACK_UNLIMITED, qp->rq.msn);
 	atmack_write(pkt.hdr + BTH_LEN + AETH_LEN, orig);
-	rxe_burst_close(&burst, &pkt);
-	rxe_burst_send(&burst);
+	rxe_burst_close(burst, &pkt);
 	/* it acknowledges all before it */
 	qp->rq.ack_pending = false;
 }
@@ -93,16 +102,14 @@ static void answer_atomic(struct rxe_qp *qp, u32 psn, u64 orig)
 /* A FLUSH or ATOMIC WRITE is done (A19). */
 static void answer_placement(struct rxe_qp *qp, u32 psn)
 {
-	struct rxe_burst burst;
+	struct rxe_burst *burst = answers(qp);
 	struct rxe_txpkt pkt;
 
-	rxe_burst_begin(&burst, &qp->rq.flow);
-	if (rxe_burst_add(&burst, &pkt, BTH_LEN + AETH_LEN, 0))
+	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN, 0))
 		return;
 	answer_bth(qp, pkt.hdr, OP_RC_READ_RESPONSE_ONLY, psn, 0);
 	aeth_write(pkt.hdr + BTH_LEN, AETH_ACK_UNLIMITED, qp->rq.msn);
-	rxe_burst_close(&burst, &pkt);
-	rxe_burst_send(&burst);
+	rxe_burst_close(burst, &pkt);
 	/* it acknowledges all before it */
 	qp->rq.ack_pending = false;
 }
@@ -268,17 +275,14 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 static bool read_continue(struct rxe_qp *qp, u32 *budget)
 {
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_burst burst;
 	int err = 0;
 
-	rxe_burst_begin(&burst, &rq->flow);
 	while (rq->read.active && *budget && !rxe_flow_busy(&rq->flow)) {
-		err = read_packet(qp, &burst);
+		err = read_packet(qp, answers(qp));
 		if (err)
 			break;
 		--*budget;
 	}
-	rxe_burst_send(&burst);
 	/* responses acknowledge all before them */
 	rq->ack_pending = false;
 	if (err == -ENOMEM)
@@ -699,6 +703,9 @@ static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	}
 	rq->nak_sent = false;
 	rq->rnr_sent = false;
+	/* a READ has the bytes that were there before what is done now */
+	if (rq->out->flow && rq->out->loan.keys && !(pkt->op->flags & OPF_READ))
+		rxe_responder_flush(qp);
 	err = execute(qp, pkt);
 	if (err) {
 		if (!rq->fault.paging)
@@ -813,14 +820,18 @@ static void drop_packets(struct rxe_rq *rq)
 	rq->ack_pending = false;
 }
 
-/**
- * rxe_responder_task - work off requests, at most a budget
- * @qp: the QP
- *
- * Context: rq.task.
- * Return: true if the budget ended it.
- */
-bool rxe_responder_task(struct rxe_qp *qp)
+/* Somebody may wait for what is answered; it goes, if nothing else is to be answered now. */
+static void answers_go(struct rxe_qp *qp)
+{
+	const struct rxe_rq *rq = &qp->rq;
+
+	if (READ_ONCE(rq->rxq.qlen) || (rq->iter.skb && rxe_rx_more(&rq->iter)))
+		return;
+	rxe_responder_flush(qp);
+}
+
+/* As rxe_responder_task(); what there is to answer is in rq.out then. */
+static bool work_off(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 budget = RXE_TASK_BUDGET;
@@ -839,6 +850,7 @@ bool rxe_responder_task(struct rxe_qp *qp)
 				return true;
 			if (rq->read.active)
 				return false;
+			answers_go(qp);
 			continue;
 		}
 		if (!held_request(qp)) {
@@ -853,6 +865,7 @@ bool rxe_responder_task(struct rxe_qp *qp)
 			answer_pending(qp);
 			return false;
 		}
+		answers_go(qp);
 		budget--;
 	}
 	if (!rxe_qp_receives(qp)) {
@@ -865,4 +878,41 @@ bool rxe_responder_task(struct rxe_qp *qp)
 	if (budget || !rq->held.count)
 		answer_pending(qp);
 	return !budget;
+}
+
+/**
+ * rxe_responder_task - work off requests, at most a budget
+ * @qp: the QP
+ *
+ * Context: rq.task.
+ * Return: true if the budget ended it.
+ */
+bool rxe_responder_task(struct rxe_qp *qp)
+{
+	struct rxe_burst burst;
+	bool more;
+
+	burst.flow = NULL;
+	qp->rq.out = &burst;
+	more = work_off(qp);
+	rxe_responder_flush(qp);
+	qp->rq.out = NULL;
+	return more;
+}
+
+/**
+ * rxe_responder_flush - send what has been answered so far
+ * @qp: connected
+ *
+ * For who sends by the same flow something that goes before it, or changes memory that
+ * responses lend.
+ *
+ * Context: rq.task.
+ */
+void rxe_responder_flush(struct rxe_qp *qp)
+{
+	struct rxe_burst *burst = qp->rq.out;
+
+	if (burst && burst->flow)
+		rxe_burst_send(burst);
 }

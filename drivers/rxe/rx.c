@@ -395,6 +395,17 @@ static bool rx_next_lent(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
 }
 
 /**
+ * rxe_rx_more - whether rxe_rx_next() has packets to look at
+ * @it: the walk
+ *
+ * Context: the task of the side of the QP that its skb was queued for.
+ */
+bool rxe_rx_more(const struct rxe_rx_iter *it)
+{
+	return it->offset < RX_CB(it->skb)->end;
+}
+
+/**
  * rxe_rx_next - the next good packet of a queued skb
  * @it: the walk
  * @pkt: filled; points into the skb, and into itself

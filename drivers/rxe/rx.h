@@ -58,6 +58,7 @@ struct rxe_rx_iter {
 void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
 		      struct sk_buff *skb);
 void rxe_rx_ip_header(const struct rxe_rxpkt *pkt, u8 *hdr);
+bool rxe_rx_more(const struct rxe_rx_iter *it);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
 struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u64 *counts);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);

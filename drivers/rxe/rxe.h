@@ -673,6 +673,7 @@ struct rxe_resp_read {
  *
  * The rest belongs to @task.
  *
+ * @out: answers of this round of the task, not begun while its flow is NULL
  * @iter: packets of the skb being consumed
  * @psn: expected
  * @msn: messages completed
@@ -709,6 +710,7 @@ struct rxe_rq {
 	struct rxe_pace		pace;
 	struct sk_buff_head	rxq;
 
+	struct rxe_burst	*out;
 	struct rxe_rx_iter	iter;
 	u32			psn;
 	u32			msn;
@@ -894,6 +896,7 @@ bool rxe_recv_flush(struct rxe_qp *qp);
 bool rxe_responder_task(struct rxe_qp *qp);
 void rxe_responder_timeout(struct timer_list *t);
 enum hrtimer_restart rxe_responder_nak_timeout(struct hrtimer *t);
+void rxe_responder_flush(struct rxe_qp *qp);
 
 /* --- link.c, parent.c, verbs.c -------------------------------------------------------- */
 
