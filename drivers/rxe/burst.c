@@ -24,7 +24,11 @@
  *
  * What is addressed to this very namespace goes to the receive side directly: the
  * stack would only carry it to the loopback device and back, a packet at a time.
- * While somebody captures there, it does.
+ * While somebody captures there, it does.  Payload on this way need not be copied into
+ * the packet (lend.c); such an skb has the headers of its packets, and then the payload
+ * of all of them:
+ *
+ *   [ IP UDP | lent_head, lent BTH .., lent BTH .., .. ] [ payload | payload | .. ]
  */
 #include <linux/crc32.h>
 #include <linux/if_vlan.h>

@@ -12,7 +12,7 @@
  *  - the regions are held while the burst is built and sent (struct rxe_loan). A region
  *    that is revoked by a work request cannot be lent: the one who revokes it spins until
  *    nobody holds it, and may be called by us.
- *  - the receiver lends an skb only while it has the receiving task to itself. What the
+ *  - the receiver takes an skb as it is only if it has the receiving task to itself. What the
  *    task has not done with when it leaves (out of order, out of budget, no receive, no
  *    page), and what comes while another CPU is in the task, gets a copy of the payload
  *    in the place of the original (rxe_lent_own).

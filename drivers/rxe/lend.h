@@ -42,7 +42,7 @@ struct rxe_loan {
 
 /**
  * struct rxe_lent_head - how an skb with lent payload begins, behind the UDP header
- * @bytes: of its packets, as they would be on a wire, from UDP header to ICRC
+ * @bytes: of its packets, as they would be on a wire, each from BTH to ICRC
  * @packets: how many
  *
  * Behind it, in linear memory, a struct rxe_lent and headers for each packet; and then,
