@@ -34,20 +34,10 @@ static u32 rate_bounded(u64 rate)
  */
 void dcqcn_init(struct dcqcn *d)
 {
-	d->rate = 0;
-	d->target = 0;
-	d->alpha = DCQCN_ONE;
-	d->bytes = 0;
-	d->used = 0;
-	d->time_steps = 0;
-	d->byte_steps = 0;
-	d->marked = false;
-	d->idle = false;
-	d->stage_nsec = DCQCN_STAGE_MIN;
-	d->stage_at = 0;
-	d->alpha_at = 0;
-	d->cut_at = 0;
-	d->cnp_at = 0;
+	*d = (struct dcqcn) {
+		.alpha = DCQCN_ONE,
+		.stage_nsec = DCQCN_STAGE_MIN,
+	};
 }
 
 static void cut(struct dcqcn *d, u64 now)
