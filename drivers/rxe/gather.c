@@ -9,13 +9,15 @@
  * finds them. That is
  *
  *   a worker on another CPU      when enough for a burst are there
- *   the post itself              if the worker does not come, or for READs
- *   an ACK of what is on its way
+ *   the post itself              if the worker does not come
+ *   an ACK or a response         to what is on its way
  *   the timer                    when posts have ceased; about a round trip later
  *
- * READs have no worker: the responses to some send the next, from softirq, and what
- * that sends stays behind on its CPU for a while; requests of a worker on another CPU
- * might overtake them.
+ * The responses to READs send the next, on the CPU that they come to. What else would
+ * send them runs elsewhere, and its requests might overtake those; so as long as
+ * responses are to come, posts are left to them. The worker is what takes a stream to
+ * another CPU: its requests are answered there, on the same host, and the responses
+ * follow them.
  *
  * Whoever takes completions after each post or after a few never has a post left:
  * what counts is how many posts it made in a row until now.
@@ -43,6 +45,8 @@
 #define WAIT_LEAST_NS	(10 * NSEC_PER_USEC)
 #define WAIT_MOST_NS	(50 * NSEC_PER_USEC)
 #define WAIT_ROUNDS	4
+/* The same while responses are to come */
+#define WAIT_RESPONSES	32
 
 static bool gather = true;
 module_param(gather, bool, 0644);
@@ -51,6 +55,13 @@ MODULE_PARM_DESC(gather, "send small messages that are posted in a row together 
 static u64 gather_wait(const struct rxe_qp *qp)
 {
 	return clamp_t(u64, READ_ONCE(qp->sq.rto.srtt_ns), WAIT_LEAST_NS, WAIT_MOST_NS);
+}
+
+/* Whether responses are to come that send what is left; as far as one can tell. */
+static bool gather_expects(const struct rxe_qp *qp)
+{
+	return READ_ONCE(qp->sq.gather.reads) &&
+	       READ_ONCE(qp->sq.reads_head) != READ_ONCE(qp->sq.reads_tail);
 }
 
 /* Whether the process goes on posting, as far as one can tell. */
@@ -66,12 +77,13 @@ static bool gather_streams(struct rxe_qp *qp)
 		row = 1;
 	}
 	WRITE_ONCE(g->row, row);
-	return row > ROW_SENT && max(row, READ_ONCE(g->rows)) >= ROW_WORTH;
+	return (row > ROW_SENT || gather_expects(qp)) &&
+	       max(row, READ_ONCE(g->rows)) >= ROW_WORTH;
 }
 
-static bool gather_has_worker(const struct rxe_gather *g)
+static bool gather_calls(struct rxe_qp *qp)
 {
-	return !READ_ONCE(g->reads) && num_online_cpus() > 1;
+	return num_online_cpus() > 1 && rxe_task_queue(&qp->sq.task);
 }
 
 /**
@@ -90,9 +102,9 @@ bool rxe_gather_post(struct rxe_qp *qp)
 	if (!most || !gather_streams(qp))
 		return false;
 	left = READ_ONCE(g->left) + 1;
-	if (left >= 2 * most)
+	if (left >= 2 * most && !gather_expects(qp))
 		return false;	/* the worker is late */
-	if (left == most && !(gather_has_worker(g) && rxe_task_queue(&qp->sq.task)))
+	if (left == most && !gather_expects(qp) && !gather_calls(qp))
 		return false;
 	/* what is in the ring is there before it is counted: see rxe_gather_pull() */
 	smp_wmb();
@@ -144,6 +156,16 @@ void rxe_gather_pulled(struct rxe_qp *qp, u32 length, bool read)
 	WRITE_ONCE(g->pulls, g->pulls + 1);
 }
 
+/* Whether to wait once more, for posts or for responses */
+static bool gather_goes_on(const struct rxe_qp *qp, u32 left)
+{
+	const struct rxe_gather *g = &qp->sq.gather;
+
+	if (gather_expects(qp))
+		return g->rounds < WAIT_RESPONSES;
+	return g->rounds < WAIT_ROUNDS && left != g->left_before;
+}
+
 /*
  * Posts still come: wait for more of them. They have ceased: call the worker, and if
  * it has not come after another round, have softirq do it. That is not the first
@@ -163,11 +185,11 @@ static enum hrtimer_restart gather_expired(struct hrtimer *t)
 		g->rounds = 0;
 		g->called = false;
 	}
-	if (left && left != g->left_before && g->rounds < WAIT_ROUNDS) {
+	if (left && gather_goes_on(qp, left)) {
 		g->rounds++;
 		wait = true;
-	} else if (left && !g->called && gather_has_worker(g)) {
-		rxe_task_queue(&qp->sq.task);
+	} else if (left && !g->called && num_online_cpus() > 1) {
+		gather_calls(qp);
 		g->called = true;
 		wait = true;
 	}

@@ -96,6 +96,23 @@ gathered() {
 	[ "$received" -lt 2500 ] || bad "$received ACKs for 5000 messages"
 }
 
+# elsewhere PROGRAM...: a stream of requests and all that it brings about moves to another
+# CPU than that of who posts them; and none of them overtakes another on the way
+elsewhere() {
+	local what before=() names=(runs_work rcvd_seq_err resend_response)
+
+	[ "$(nproc)" -gt 1 ] || { skip "one CPU"; return; }
+	for what in "${names[@]}"; do before+=("$(counter rxe1 "$what")"); done
+	perftest "$@" || return
+	for what in "${!names[@]}"; do
+		before[what]=$(($(counter rxe1 "${names[what]}") - before[what]))
+		echo "${before[what]} ${names[what]}"
+	done
+	[ "${before[0]}" -ge 1 ] || bad "no worker came" || return
+	[ $((before[1] + before[2])) -eq 0 ] ||
+		bad "${before[1]} NAKs and ${before[2]} missing responses, though nothing is lost"
+}
+
 # datagram_headers FROM TO SIZE: of a list, in fewer skbs than datagrams
 datagram_headers() {
 	local before after
@@ -134,6 +151,8 @@ check gathered-signaled gathered -Q 1
 check gathered-events burst whole 1 60 perftest ib_send_bw -s 64 -n 5000 -e
 GID_KIND=v6 check gathered-ipv6 gathered
 check gathered-reads burst whole 1 80 perftest ib_read_bw -s 64 -n 5000
+check reads-elsewhere elsewhere ib_read_bw -s 64 -n 20000
+check atomics-elsewhere elsewhere ib_atomic_bw -n 20000
 check gathered-datagrams burst whole 1 60 perftest ib_send_bw -c UD -s 64 -n 5000
 check datagram-headers datagram_headers ::ffff:10.1.0.2 ::ffff:10.1.0.1 1000
 check datagram-headers-odd datagram_headers ::ffff:10.1.0.2 ::ffff:10.1.0.1 61
