@@ -223,6 +223,45 @@ static void resend_count(struct rxe_qp *qp, enum rxe_counter cause, u32 psn)
 	rxe_sq_count(qp, cause, 1);
 }
 
+/*
+ * @psn is about to be sent again because it is missing, or its response: the answer should
+ * be for this one. Where packets are lost all the time there are hardly any others to
+ * measure, and this one is lost as well as any: others wait for it, so the timer fires
+ * earlier, once, at the price of one packet.
+ */
+static void sq_repair(struct rxe_sq *sq, u32 psn)
+{
+	u64 wait = rto_get_repair(&sq->rto);
+
+	sq->rtt_psn = psn;
+	sq->rtt_start = ktime_get_ns();
+	sq->rtt_again = true;
+	/* the timer is late already, or looks for another hole */
+	if (!wait || sq->gap)
+		return;
+	sq->progress = false;
+	sq->repair = true;
+	sq->armed = true;
+	/* what it fired for before does not count any more */
+	clear_bit(RXE_SQ_EV_TIMEOUT, &sq->events);
+	hrtimer_start(&sq->timer, ns_to_ktime(wait), HRTIMER_MODE_REL);
+}
+
+/* All before @psn has been answered: the end of a round trip, if one is being timed. */
+static void sq_time_end(struct rxe_sq *sq, u32 psn)
+{
+	u64 rtt;
+
+	if (!sq->rtt_start || !psn_after(psn, sq->rtt_psn))
+		return;
+	rtt = ktime_get_ns() - sq->rtt_start;
+	sq->rtt_start = 0;
+	if (sq->rtt_again)
+		rto_sample_again(&sq->rto, rtt);
+	else
+		rto_sample(&sq->rto, rtt);
+}
+
 static void send_again(struct rxe_qp *qp, enum resend_what what)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -236,6 +275,8 @@ static void send_again(struct rxe_qp *qp, enum resend_what what)
 			window_lost(&sq->window, psn_diff(end, sq->resend.psn));
 		WRITE_ONCE(sq->hurry, true);
 		rxe_requester_again(qp, sq->resend.psn, end);
+		if (!sq->resend.timeout)
+			sq_repair(sq, sq->resend.psn);
 		/* a READ is answered by as many packets as it asks for */
 		sq->resend.end = request_end(sq, psn_add(end, PSN_MASK));
 		break;
@@ -253,6 +294,9 @@ static void sq_confirmed(struct rxe_qp *qp, u32 psn)
 
 	if (!psn_after(psn, sq->confirmed))
 		return;
+	/* of a response that is asked for once more only its arrival is the end */
+	if (!psn_before(sq->rtt_psn, sq->confirmed))
+		sq_time_end(sq, psn);
 	sq->confirmed = psn;
 	/* the peer gets on, even while the response for una_psn is late */
 	retry_progress(&sq->retry);
@@ -263,6 +307,7 @@ static void sq_progress(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 
+	sq_time_end(sq, psn);
 	window_acked(&sq->window, psn_diff(psn, sq->una_psn));
 	rxe_reorder_advance(&sq->held, sq->una_psn, psn);
 	sq->una_psn = psn;
@@ -275,10 +320,6 @@ static void sq_progress(struct rxe_qp *qp, u32 psn)
 	sq->gap = false;
 	sq->asked = false;
 	rto_progress(&sq->rto);
-	if (sq->rtt_start && psn_after(psn, sq->rtt_psn)) {
-		rto_sample(&sq->rto, ktime_get_ns() - sq->rtt_start);
-		sq->rtt_start = 0;
-	}
 }
 
 /* What has been acknowledged need not be sent again. */
@@ -400,6 +441,7 @@ static void response_lost(struct rxe_qp *qp)
 	sq->asked = true;
 	sq->late_psn = una;
 	rxe_requester_again(qp, una, psn_add(una, count));
+	sq_repair(sq, una);
 }
 
 /* After answers have been worked off: is one missing, and lost or late? */
@@ -496,17 +538,26 @@ static void timeout_event(struct rxe_qp *qp)
 		return;
 	if (sq->progress) {
 		sq->progress = false;
+		sq->repair = false;
 		return;
 	}
 	rxe_sq_count(qp, RXE_CNT_TIMEOUTS, 1);
 	/* a retry is used up with each full timeout interval of the QP */
-	if (rto_backoff(&sq->rto) && !sq_retry(qp))
+	if (!sq->repair && rto_backoff(&sq->rto) && !sq_retry(qp))
 		return;
 	resend_count(qp, RXE_CNT_RESEND_TIMEOUT, una);
-	if (response_missing(sq))
+	if (sq->repair) {
+		u64 start = sq->rtt_start;
+
+		/* what is known of the hole holds, and its time goes on */
+		sq->repair = false;
 		rxe_requester_again(qp, una, psn_add(una, 1));
-	else
+		sq->rtt_start = start;
+	} else if (response_missing(sq)) {
+		rxe_requester_again(qp, una, psn_add(una, 1));
+	} else {
 		send_again(qp, resend_timeout(&sq->resend, una, psn_add(una, 1), sq->psn));
+	}
 }
 
 /**

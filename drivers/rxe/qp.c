@@ -589,6 +589,7 @@ static void qp_reset(struct rxe_qp *qp)
 	sq->asked = false;
 	sq->progress = false;
 	sq->armed = false;
+	sq->repair = false;
 	sq->starved = false;
 	sq->rnr_wait = false;
 	sq->drained = false;

@@ -25,6 +25,9 @@
 #include "rxe.h"
 #include "trace.h"
 
+/* Of so many requests that have responses one has its round trip measured */
+#define READS_TIMED	8
+
 static bool wqe_is_read(const struct rxe_swqe *wqe)
 {
 	return wqe->opcode == IB_UVERBS_WR_RDMA_READ;
@@ -491,6 +494,27 @@ static bool sq_add_read(struct rxe_qp *qp, u32 last_psn)
 	return true;
 }
 
+/* A round trip begins with the packet at sq.psn, if none is being timed. */
+static void sq_time(struct rxe_sq *sq)
+{
+	sq->untimed = 0;
+	if (sq->rtt_start || sq->psn != sq->max_psn)
+		return;
+	sq->rtt_psn = sq->psn;
+	sq->rtt_start = ktime_get_ns();
+	sq->rtt_again = false;
+}
+
+/* What sq_add_read() has made room for has been sent. */
+static void sq_read_added(struct rxe_sq *sq)
+{
+	if (sq->again)
+		return;
+	sq->reads_tail++;
+	if (!sq->rto.srtt_ns || sq->rto.backoff || ++sq->untimed >= READS_TIMED)
+		sq_time(sq);
+}
+
 static void packet_bth(struct rxe_qp *qp, u8 *hdr, u8 opcode, bool se, bool ackreq, u32 payload)
 {
 	struct bth_fields bth = {
@@ -543,8 +567,7 @@ static bool send_read(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	packet_bth(qp, pkt.hdr, OP_RC_READ_REQUEST, false, false, 0);
 	reth_write(pkt.hdr + BTH_LEN, wqe->remote_addr + offset, wqe->rkey, len);
 	rxe_burst_close(burst, &pkt);
-	if (!sq->again)
-		sq->reads_tail++;
+	sq_read_added(sq);
 	sq_advance(qp, wqe, count);
 	return true;
 }
@@ -563,8 +586,7 @@ static bool send_atomic(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burs
 	atmeth_write(pkt.hdr + BTH_LEN, wqe->remote_addr, wqe->rkey,
 		     swap ? wqe->swap : wqe->compare_add, swap ? wqe->compare_add : 0);
 	rxe_burst_close(burst, &pkt);
-	if (!sq->again)
-		sq->reads_tail++;
+	sq_read_added(sq);
 	sq_advance(qp, wqe, 1);
 	return true;
 }
@@ -589,8 +611,7 @@ static bool send_placement(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_b
 	else
 		memcpy(pkt.payload, rxe_swqe_inline(wqe), sizeof(u64));
 	rxe_burst_close(burst, &pkt);
-	if (!sq->again)
-		sq->reads_tail++;
+	sq_read_added(sq);
 	sq_advance(qp, wqe, 1);
 	return true;
 }
@@ -708,10 +729,7 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 		sq->unacked++;
 	if (ackreq && !sq->again) {
 		sq->unacked = 0;
-		if (!sq->rtt_start && sq->psn == sq->max_psn) {
-			sq->rtt_psn = sq->psn;
-			sq->rtt_start = ktime_get_ns();
-		}
+		sq_time(sq);
 	}
 	sq_advance(qp, wqe, 1);
 	return true;

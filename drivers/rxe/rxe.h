@@ -576,8 +576,11 @@ struct rxe_sq_read {
  * @hurry: a hole is being filled; likewise
  * @rnr_wait: the peer has asked for a pause
  * @rtt_start: when @rtt_psn was sent, in ns; 0: nothing is being timed
+ * @rtt_again: it was sent again
+ * @untimed: requests that have responses since one was timed
  * @progress: something was acknowledged since the timer fired last
  * @armed: the timer runs
+ * @repair: it was armed for a packet that was sent again
  * @timer: retransmission
  * @rnr_timer: end of the pause
  * @events: RXE_SQ_EV_ bits, set by timers
@@ -632,8 +635,11 @@ struct rxe_sq {
 	bool			drained;
 	u32			rtt_psn;
 	u64			rtt_start;
+	bool			rtt_again;
+	u8			untimed;
 	bool			progress;
 	bool			armed;
+	bool			repair;
 	struct hrtimer		timer;
 	struct hrtimer		rnr_timer;
 	unsigned long		events;

@@ -255,6 +255,18 @@ TEST_CASE("resend: a NAK said twice, or for what is about to be sent, is for not
 	CHECK(resend_nak(&r, 4, 5) == RESEND_NOTHING);
 }
 
+TEST_CASE("resend: late answers that are far between do not send everything again")
+{
+	struct resend r;
+
+	resend_init(&r);
+	for (u32 psn = 10; psn < 1000; psn += 20) {
+		CHECK(resend_timeout(&r, psn, psn + 1, psn + 40) == RESEND_RANGE);
+		CHECK(resend_confirmed(&r, psn + 1, psn + 40) == RESEND_NOTHING);
+		CHECK(resend_confirmed(&r, psn + 2, psn + 40) == RESEND_NOTHING);
+	}
+}
+
 TEST_CASE("resend: a late answer to a timeout does not send everything again")
 {
 	struct resend r;

@@ -15,7 +15,7 @@ import pyverbs.enums as e
 import roce
 import verbs
 from harness import case, check, equal, main
-from stranger import ANSWER, DATA, MTU, REMOTE, RKEY, Asking, Far, plan
+from stranger import ANSWER, DATA, MTU, REMOTE, RKEY, Asking, Far, plan, view
 
 # Sends again by itself after 20 ms, 40 ms, ...; gives up late, as this program may be
 TIMEOUT = 18
@@ -133,6 +133,70 @@ def atomic_response():
         test.reply(roce.ATOMIC_ACK, plan(0, test), msn() + struct.pack(">Q", 99))
         test.completed(1)
         equal(struct.unpack("=Q", test.memory.get(8))[0], 99, "result")
+
+
+def round_trip(test):
+    """What the device has learned, in microseconds."""
+    return float(view(test.number)["rtt_us"])
+
+
+@case("round-trip-of-repairs")
+def round_trip_of_repairs():
+    """The first packet of all is lost, and a NAK says so: the round trip is learned, for
+    the timer to follow it; also from a peer that drops what is behind a hole."""
+    for count in (1, 3):
+        with Asking() as test:
+            for index in range(count):
+                test.post(wr_id=index)
+            for index in range(count):
+                test.asked_write(plan(index, test))
+            test.ack(plan(0, test), roce.NAK_SEQUENCE, 0)
+            test.next()
+            time.sleep(0.05)
+            test.ack(plan(0, test))
+            test.completed(0)
+            check(round_trip(test) >= 50000, f"{round_trip(test)} us, after 50 ms, {count} WRITEs")
+
+
+@case("round-trip-of-responses")
+def round_trip_of_responses():
+    """Of a READ, and of one whose first response is lost."""
+    for lost in (False, True):
+        with Asking() as test:
+            test.post(e.IBV_WR_RDMA_READ, 2 * MTU)
+            test.asked_read(length=2 * MTU)
+            if lost:
+                response(test, 1, 2, DATA)
+                test.asked_read(length=MTU)
+                time.sleep(0.5)     # the second sample: an eighth of it counts
+                test.reply(roce.RESP_ONLY, plan(0, test), msn(), DATA[:MTU])
+            else:
+                time.sleep(0.05)
+                response(test, 0, 2, DATA)
+                response(test, 1, 2, DATA)
+            test.completed(1)
+            check(round_trip(test) >= 50000, f"{round_trip(test)} us, lost: {lost}")
+
+
+@case("round-trip-of-nothing")
+def round_trip_of_nothing():
+    """What the timer has sent again may be answered for the first time: nothing is
+    learned, and the next packet waits as long as this one did."""
+    with Patient(timeout=TIMEOUT) as test:
+        test.post()
+        for _ in range(3):
+            test.asked_write()
+        test.ack(plan(0, test))
+        test.completed(1)
+        check(round_trip(test) == 0, f"{round_trip(test)} us, of what the timer sent again")
+        test.post(wr_id=2)
+        test.asked_write(plan(1, test))
+        began = time.monotonic()
+        test.asked_write(plan(1, test))
+        took = time.monotonic() - began
+        check(took >= 0.06, f"sent again after {took:.3f} s, though 20 and 40 ms were too few")
+        test.ack(plan(1, test), msn=2)
+        test.completed(2)
 
 
 @case("nak-lost")

@@ -169,8 +169,10 @@ enum resend_what resend_confirmed(struct resend *r, u32 psn, u32 next)
 {
 	bool waited = r->waiting;
 
-	if (psn_after(psn, r->end))
+	if (psn_after(psn, r->end)) {
 		r->recent = false;
+		r->tries = 0;
+	}
 	if (!r->active || psn_before(psn, r->end))
 		return RESEND_NOTHING;
 	r->active = false;

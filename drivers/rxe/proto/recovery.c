@@ -87,7 +87,31 @@ void rto_init(struct rto_state *s, u8 timeout)
 	s->rttvar_ns = 0;
 	s->least_ns = 0;
 	s->base_ns = ack_timeout_nsec(timeout);
+	s->backoff = 0;
+	s->guess = false;
 	rto_progress(s);
+}
+
+static void rto_learn(struct rto_state *s, u64 rtt_ns)
+{
+	u64 off;
+
+	if (!rtt_ns)
+		rtt_ns = 1;
+	if (rtt_ns > RTT_MAX_NSEC)
+		rtt_ns = RTT_MAX_NSEC;
+	s->backoff = 0;
+	s->least_ns += (s->least_ns >> 6) + 1;
+	if (!s->srtt_ns || rtt_ns < s->least_ns)
+		s->least_ns = rtt_ns;
+	if (!s->srtt_ns) {
+		s->srtt_ns = rtt_ns;
+		s->rttvar_ns = rtt_ns >> 1;
+		return;
+	}
+	off = rtt_ns > s->srtt_ns ? rtt_ns - s->srtt_ns : s->srtt_ns - rtt_ns;
+	s->rttvar_ns = s->rttvar_ns - (s->rttvar_ns >> 2) + (off >> 2);
+	s->srtt_ns = s->srtt_ns - (s->srtt_ns >> 3) + (rtt_ns >> 3);
 }
 
 /**
@@ -103,23 +127,35 @@ void rto_init(struct rto_state *s, u8 timeout)
  */
 void rto_sample(struct rto_state *s, u64 rtt_ns)
 {
-	u64 off;
+	if (s->guess)
+		s->srtt_ns = 0;
+	s->guess = false;
+	rto_learn(s, rtt_ns);
+}
 
-	if (!rtt_ns)
-		rtt_ns = 1;
-	if (rtt_ns > RTT_MAX_NSEC)
-		rtt_ns = RTT_MAX_NSEC;
-	s->least_ns += (s->least_ns >> 6) + 1;
-	if (!s->srtt_ns || rtt_ns < s->least_ns)
-		s->least_ns = rtt_ns;
-	if (!s->srtt_ns) {
-		s->srtt_ns = rtt_ns;
-		s->rttvar_ns = rtt_ns >> 1;
-		return;
-	}
-	off = rtt_ns > s->srtt_ns ? rtt_ns - s->srtt_ns : s->srtt_ns - rtt_ns;
-	s->rttvar_ns = s->rttvar_ns - (s->rttvar_ns >> 2) + (off >> 2);
-	s->srtt_ns = s->srtt_ns - (s->srtt_ns >> 3) + (rtt_ns >> 3);
+/**
+ * rto_sample_again() - learn from a round trip of a packet that was sent again
+ * @s: state
+ * @rtt_ns: time from there to its acknowledgment, in nanoseconds; of a packet that
+ *	is missing, or that the peer says it misses
+ *
+ * The first one may have been late only, and its answer be too early for a round
+ * trip. So what is shorter than any counts little, unless it goes on: round trips
+ * behind full queues are longer than those of repairs. What came before anything
+ * better is forgotten when that comes.
+ *
+ * Context: caller serialises.
+ */
+void rto_sample_again(struct rto_state *s, u64 rtt_ns)
+{
+	if (s->srtt_ns && rtt_ns < s->least_ns)
+		rtt_ns = s->least_ns - ((s->least_ns - rtt_ns) >> 3);
+	if (!s->srtt_ns)
+		s->guess = true;
+	/* a guess that was too short is given up fast */
+	else if (s->guess && rtt_ns > s->least_ns)
+		s->least_ns = rtt_ns >> 1 < s->least_ns ? rtt_ns : s->least_ns << 1;
+	rto_learn(s, rtt_ns);
 }
 
 /**
@@ -158,6 +194,26 @@ u64 rto_get(const struct rto_state *s)
 }
 
 /**
+ * rto_get_repair() - how long to wait for the answer to a packet that was sent again
+ * @s: state
+ *
+ * Others wait for it, and it is lost as well as any: half as long as else, but
+ * longer than a round trip.
+ *
+ * Context: any.
+ * Return: nanoseconds; 0 if the QP waits for ever.
+ */
+u64 rto_get_repair(const struct rto_state *s)
+{
+	u64 most = rto_get(s);
+	u64 wait = s->srtt_ns + (s->srtt_ns >> 1);
+
+	if (wait < most >> 1)
+		wait = most >> 1;
+	return wait < most ? wait : most;
+}
+
+/**
  * rto_backoff() - the timer expired
  * @s: state
  *
@@ -179,15 +235,18 @@ bool rto_backoff(struct rto_state *s)
 }
 
 /**
- * rto_progress() - something new was acknowledged: wait normally again
+ * rto_progress() - something new was acknowledged: a whole timeout may go by again
  * @s: state
+ *
+ * The next wait is as long as it was: if the acknowledgment was of a packet that
+ * was not lost, but timed out too early, the next one would be, too, and no round
+ * trip ever be measured. A sample ends that.
  *
  * Context: caller serialises.
  */
 void rto_progress(struct rto_state *s)
 {
 	s->waited_ns = 0;
-	s->backoff = 0;
 }
 
 /**

@@ -44,7 +44,8 @@ struct retry_state {
  * @base_ns: what the QP's timeout attribute means; 0 waits for ever
  * @waited_ns: time waited in vain since progress or since the last retry that
  *	was charged
- * @backoff: expiries in a row, each doubles the wait
+ * @backoff: expiries since the last sample, each doubles the wait
+ * @guess: there has been no sample yet but of packets that were sent again
  */
 struct rto_state {
 	u64 srtt_ns;
@@ -53,6 +54,7 @@ struct rto_state {
 	u64 base_ns;
 	u64 waited_ns;
 	u8 backoff;
+	bool guess;
 };
 
 /**
@@ -74,7 +76,9 @@ void retry_progress(struct retry_state *r);
 
 void rto_init(struct rto_state *s, u8 timeout);
 void rto_sample(struct rto_state *s, u64 rtt_ns);
+void rto_sample_again(struct rto_state *s, u64 rtt_ns);
 u64 rto_get(const struct rto_state *s);
+u64 rto_get_repair(const struct rto_state *s);
 bool rto_backoff(struct rto_state *s);
 void rto_progress(struct rto_state *s);
 

@@ -62,6 +62,24 @@ economy() {
 		bad "$sent packets sent for $needed needed"
 }
 
+# rate OPERATION COUNT: of 64 KiB in single packets, in KB/s
+rate() {
+	perftest "ib_$1_bw" -m 1024 -s 65536 -n "$2" >&2 &&
+		awk '$1 == 65536 { printf "%d\n", $4 * 1000 }' "$CASE_LOG.client"
+}
+
+# speed OPERATION: with 5 % lost, a tenth of the bandwidth is left
+speed() {
+	local whole lossy=0
+
+	veth_bursts single && whole=$(rate "$1" 1000) && wire loss 5% && lossy=$(rate "$1" 300)
+	wire
+	veth_bursts whole || return
+	echo "$lossy of $whole KB/s"
+	[ "$lossy" -gt 0 ] || bad "no transfer" || return
+	[ $((lossy * 10)) -ge "$whole" ] || bad "$lossy KB/s, of $whole without loss"
+}
+
 netem_there() { modprobe -q sch_netem && command -v tc >/dev/null; }
 
 export LIMIT=$((PATIENCE * 2))
@@ -77,6 +95,8 @@ if netem_there; then
 	check delay bad_wire delay 1ms 1ms
 	check mixture bad_wire delay 1ms 1ms loss 1% duplicate 2% corrupt 0.5%
 	check economy economy 1 120
+	check speed-write speed write
+	check speed-read speed read
 else
 	check netem skip "no sch_netem or no tc here"
 fi
