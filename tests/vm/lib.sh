@@ -49,7 +49,8 @@ mark() { printf 'rxe-test: %s\n' "$*" >/dev/kmsg; }
 
 # splats: print what the kernel log gained since the last mark
 splats() {
-	dmesg | tac | sed '/rxe-test: /q' | tac | grep -aE -f "$VM/splats"
+	dmesg | awk '/rxe-test: / { n = 0; delete line } { line[++n] = $0 }
+		END { for (i = 1; i <= n; i++) print line[i] }' | grep -aE -f "$VM/splats"
 }
 
 # The case that has begun, until it has its result line
@@ -80,7 +81,7 @@ check() {
 	CASE=$case
 	shift
 	CASE_LOG=$LOGS/$FILE/$case.log
-	mkdir -p "$(dirname "$CASE_LOG")"
+	[ -d "${CASE_LOG%/*}" ] || mkdir -p "${CASE_LOG%/*}"
 	: >"$REASON"
 	mark "$FILE/$case"
 	"$@" >"$CASE_LOG" 2>&1
@@ -195,16 +196,22 @@ net_up() { ip netns add ns1 && ip netns add ns2 && net_pair; }
 net_pair() {
 	ip link add veth0 mtu "$VETH_MTU" netns ns1 type veth \
 			peer name veth1 mtu "$VETH_MTU" netns ns2 &&
-		n1 ip addr add 10.1.0.1/24 dev veth0 &&
-		n1 ip -6 addr add fd01::1/64 dev veth0 nodad &&
-		n2 ip addr add 10.1.0.2/24 dev veth1 &&
-		n2 ip -6 addr add fd01::2/64 dev veth1 nodad &&
-		n1 ip link set lo up && n2 ip link set lo up &&
-		n1 sysctl -qw net.ipv6.conf.veth0.accept_dad=0 &&
-		n2 sysctl -qw net.ipv6.conf.veth1.accept_dad=0 &&
-		n1 ip link set veth0 up && n2 ip link set veth1 up ||
-		bad "cannot make the namespaces and the veth pair"
+		net_end 1 && net_end 2 || bad "cannot make the namespaces and the veth pair"
 }
+
+# net_end N: addresses of nsN; in few processes, for they cost most of a guest's time
+net_end() {
+	ip netns exec "ns$1" sh -c "echo 0 >/proc/sys/net/ipv6/conf/veth$(($1 - 1))/accept_dad &&
+		ip -batch -" <<-END
+		addr add 10.1.0.$1/24 dev veth$(($1 - 1))
+		addr add fd01::$1/64 dev veth$(($1 - 1)) nodad
+		link set lo up
+		link set veth$(($1 - 1)) up
+	END
+}
+
+# Is there while net_up_here's routing rules are
+RULES=/run/rxe-test-rules
 
 # net_up_here: the same where ns1 and ns2 are both names of the initial namespace,
 # for a core that looks for addresses there only. Each of the addresses is local
@@ -224,6 +231,7 @@ net_up_here() {
 			ip link set "veth$i" up || bad "cannot set up veth$i" || return
 	done
 	sysctl -qw net.ipv4.conf.all.rp_filter=0
+	: >"$RULES"
 	for family in -4 -6; do
 		ip $family rule add pref 32000 lookup local && ip $family rule del pref 0 ||
 			bad "cannot move the rule for local addresses" || return
@@ -253,8 +261,7 @@ veth_bursts() {
 	single) gso=off ;;
 	esac
 	for i in 1 2; do
-		ip netns exec ns$i ethtool -K veth$((i - 1)) gso $gso &&
-			ip netns exec ns$i ethtool -K veth$((i - 1)) tx-udp_tnl-segmentation $tunnel
+		ip netns exec ns$i ethtool -K veth$((i - 1)) gso $gso tx-udp_tnl-segmentation $tunnel
 	done || bad "ethtool cannot make veth handle bursts: $1"
 }
 
@@ -266,14 +273,14 @@ net_down() {
 	done
 	[ ! -e /sys/class/net/veth0 ] || ip link del veth0
 	# what net_up_here has done to the routing rules
+	[ -e "$RULES" ] || return 0
 	for family in -4 -6; do
-		if ip $family rule show | grep -q '^32000:'; then
-			ip $family rule add pref 0 lookup local
-			for ns in 100 101 32000; do
-				ip $family rule del pref $ns
-			done
-		fi
+		ip $family rule add pref 0 lookup local
+		for ns in 100 101 32000; do
+			ip $family rule del pref $ns
+		done
 	done
+	rm "$RULES"
 }
 
 PARAMETERS=/sys/module/rdma_rxe/parameters
@@ -302,7 +309,11 @@ device_exists() { [ -e "/sys/class/infiniband/$1" ]; }
 device_gone() { ! device_exists "$1"; }
 
 # port_state DEVICE: ACTIVE, DOWN
-port_state() { sed 's/.*: //' "/sys/class/infiniband/$1/ports/1/state"; }
+port_state() {
+	local state
+
+	read -r state <"/sys/class/infiniband/$1/ports/1/state" && echo "${state##*: }"
+}
 
 # setup [TOPOLOGY]: driver, TOPOLOGY (as a rule net_up), both devices; remembers the
 # object counts
@@ -353,15 +364,23 @@ cleanup_all() {
 # depmod's index, and /proc/kallsyms only about what is built in: the symbols of
 # modules move in it while any module comes or goes, and a reader may miss some.
 core_makes_links() {
-	grep -qsw symbol:rdma_link_register "/lib/modules/$(uname -r)/modules.symbols" ||
-		grep -v '\[' /proc/kallsyms | grep -w rdma_link_register >/dev/null
+	if [ -z "${CORE_MAKES_LINKS-}" ]; then
+		CORE_MAKES_LINKS=no
+		! exports rdma_link_register &&
+			! grep -v '\[' /proc/kallsyms | grep -w rdma_link_register >/dev/null ||
+			CORE_MAKES_LINKS=yes
+	fi
+	[ "$CORE_MAKES_LINKS" = yes ]
 }
+
+# exports SYMBOL: does a module of this kernel?
+exports() { grep -qsw "symbol:$1" "/lib/modules/$(uname -r)/modules.symbols"; }
 
 # tool_makes_links: is there "rdma link add"? From 4.14 to 5.0 the core has commands of
 # its own in the place of the driver's, and no such one.
 tool_makes_links() {
 	core_makes_links ||
-		! grep -qsw symbol:rdma_nl_register "/lib/modules/$(uname -r)/modules.symbols"
+		! exports rdma_nl_register
 }
 
 # peers_elsewhere: do queue pairs and address handles find their peers outside the
@@ -369,7 +388,7 @@ tool_makes_links() {
 # whatever the port says, before the driver is asked.
 peers_elsewhere() {
 	core_makes_links ||
-		! grep -qsw symbol:rdma_create_ah "/lib/modules/$(uname -r)/modules.symbols"
+		! exports rdma_create_ah
 }
 
 # fresh_start: whatever the last file left
