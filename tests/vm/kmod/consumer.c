@@ -187,6 +187,7 @@ static const struct {
 	bool			softirq;
 	u32			rdma_ctxs;
 } cases[] = {
+	{ "dma-mask", case_mask },
 	{ "dma-single", case_single },
 	{ "dma-page", case_page },
 	{ "dma-compound-page", case_compound_page },

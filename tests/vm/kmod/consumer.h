@@ -113,6 +113,7 @@ int waiter_wait(struct waiter *waiter, enum ib_wc_status status, enum ib_wc_opco
 void fill(void *buf, size_t length, u32 seed);
 int differs(const void *buf, size_t length, u32 seed);
 
+int case_mask(struct end ends[2]);
 int case_single(struct end ends[2]);
 int case_page(struct end ends[2]);
 int case_compound_page(struct end ends[2]);
