@@ -236,7 +236,7 @@ static void sq_repair(struct rxe_sq *sq, u32 psn)
 	sq->rtt_psn = psn;
 	sq->rtt_start = ktime_get_ns();
 	sq->rtt_again = true;
-	/* the timer is late already, or looks for another hole */
+	/* there is no timer, or it looks for another hole */
 	if (!wait || sq->gap)
 		return;
 	sq->progress = false;

@@ -16,7 +16,8 @@ struct rxe_qp;
  * @row: posts since it took some
  * @rows: how many posts make a row, smoothed
  * @left: posts in the ring that wait
- * @most: that may wait until a worker is called; 0: messages too large
+ * @most: that may wait until a worker is called, unless responses are to come;
+ *	0: messages too large
  * @reads: the messages are READs or atomics
  * @pulls: how often all were taken
  * @left_before: when the timer looked last
