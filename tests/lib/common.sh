@@ -43,7 +43,7 @@ need_space() {
 
 # with_lock NAME COMMAND...: one at a time, in this machine's cache.
 with_lock() {
-	local lock=$CACHE/locks/${1//\//_} status
+	local lock=$CACHE/locks/${1//\//_} status lock_fd
 
 	shift
 	mkdir -p "$CACHE/locks" || die "cannot create $CACHE/locks"
@@ -90,19 +90,23 @@ need_packages() {
 	done
 	[ ${#missing[@]} -eq 0 ] && return
 	[ "$(id -u)" -eq 0 ] || die "missing packages, install them as root: apt-get install ${missing[*]}"
-	say "installing packages: ${missing[*]}"
-	apt_install "${missing[@]}" && return
-	# Lists may be missing or stale on a fresh machine.
-	apt-get -q update >"$CACHE/apt-get.log" 2>&1
-	apt_install "${missing[@]}" && return
-	tail -n 20 "$CACHE/apt-get.log" >&2
-	die "apt-get install failed (above); check the network and /etc/apt/sources.list, then run: apt-get install ${missing[*]}"
+	with_lock packages install_packages "${missing[@]}"
 }
 
+install_packages() {
+	say "installing packages: $*"
+	apt_install "$@" && return
+	# Lists may be missing or stale on a fresh machine.
+	apt-get -q -o Acquire::Retries=3 update >"$CACHE/apt-get.log" 2>&1
+	apt_install "$@" && return
+	tail -n 20 "$CACHE/apt-get.log" >&2
+	die "apt-get install failed (above); check the network and /etc/apt/sources.list, then run: apt-get install $*"
+}
+
+# apt_install PACKAGE...: somebody else's apt (a timer's, on a fresh machine) ends some day
 apt_install() {
-	mkdir -p "$CACHE"
-	DEBIAN_FRONTEND=noninteractive apt-get -qy -o Dpkg::Use-Pty=0 \
-		install --no-install-recommends "$@" >>"$CACHE/apt-get.log" 2>&1
+	DEBIAN_FRONTEND=noninteractive apt-get -qy -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=600 \
+		-o Acquire::Retries=3 install --no-install-recommends "$@" >>"$CACHE/apt-get.log" 2>&1
 }
 
 # The packages for building a module and for booting it in a guest. Headers
