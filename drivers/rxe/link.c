@@ -29,6 +29,7 @@
 
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
+#include <linux/rculist.h>
 #include <linux/rtnetlink.h>
 #include <linux/wait.h>
 #include <net/net_namespace.h>
@@ -36,9 +37,9 @@
 
 #include "rxe.h"
 
-/* All devices between claim and dealloc; strangers' packets look into it, too */
+/* All devices between claim and dealloc; strangers' packets read it under RCU */
 static LIST_HEAD(link_list);
-static DEFINE_SPINLOCK(link_lock);
+static DEFINE_SPINLOCK(link_lock);	/* changes of link_list, devices that leave */
 /* Woken when a device has left link_list */
 static DECLARE_WAIT_QUEUE_HEAD(link_gone);
 
@@ -82,7 +83,7 @@ static int link_claim(struct rxe_dev *dev)
 	spin_lock_bh(&link_lock);
 	other = link_find(dev->ndev);
 	if (!other)
-		list_add_tail(&dev->link, &link_list);
+		list_add_tail_rcu(&dev->link, &link_list);
 	else
 		ret = other->leaving ? -EAGAIN : -EEXIST;
 	spin_unlock_bh(&link_lock);
@@ -115,11 +116,15 @@ void rxe_link_count(const struct net_device *ndev, enum rxe_counter which)
 {
 	struct rxe_dev *dev;
 
-	spin_lock_bh(&link_lock);
-	dev = link_find(ndev);
-	if (dev && dev->counters)	/* it may still be in the making */
-		rxe_count(dev, which);
-	spin_unlock_bh(&link_lock);
+	/* Anybody may send such packets, to all CPUs at a time: no lock */
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &link_list, link) {
+		if (dev->ndev == ndev) {
+			rxe_count(dev, which);
+			break;
+		}
+	}
+	rcu_read_unlock();
 }
 
 static void link_leave_netdev(const struct net_device *ndev)
@@ -329,6 +334,11 @@ static int link_add(const char *name, struct net_device *ndev)
 	netdev_hold(ndev, &dev->ndev_tracker, GFP_KERNEL);
 	dev->port_state = ib_get_curr_port_state(ndev);
 
+	/* Strangers' packets count from the claim on */
+	ret = rxe_counters_init(dev);
+	if (ret)
+		goto fail;
+
 	ret = wait_event_killable(link_gone,
 				  (claimed = link_claim(dev)) != -EAGAIN);
 	if (ret) {
@@ -340,10 +350,6 @@ static int link_add(const char *name, struct net_device *ndev)
 		ret = claimed;
 		goto fail;
 	}
-
-	ret = rxe_counters_init(dev);
-	if (ret)
-		goto fail;
 
 	rnet = rxe_net_get(net);
 	if (IS_ERR(rnet)) {
@@ -395,9 +401,10 @@ void rxe_link_dealloc(struct ib_device *ibdev)
 		rxe_net_put(dev->net);
 
 	spin_lock_bh(&link_lock);
-	list_del_init(&dev->link);
+	list_del_rcu(&dev->link);
 	spin_unlock_bh(&link_lock);
 	wake_up_all(&link_gone);
+	synchronize_rcu();	/* rxe_link_count() */
 
 	rxe_parent_destroy(dev);
 	rxe_counters_exit(dev);
