@@ -131,6 +131,27 @@ cm_perftest() { # PROGRAM OPTIONS...
 
 many_connects() { cm_program ucmatose 10.1.0.1 -c 50 -C 5 -S 100; }
 
+# cmtime's server goes on until it is told to end
+connection_times() {
+	local OPTIONS server status=0
+
+	from -b 10.1.0.1
+	ip netns exec ns1 cmtime -b 10.1.0.1 -c 100 >"$CASE_LOG.server" 2>&1 &
+	server=$!
+	eventually cm_listens || bad "the server does not listen"
+	n2 timeout "$PATIENCE" cmtime -s 10.1.0.1 -c 100 "${OPTIONS[@]}" >"$CASE_LOG.client" 2>&1 || {
+		status=$?
+		bad "client: $(ended $status "$PATIENCE" "$CASE_LOG.client")"
+	}
+	kill $server
+	wait $server
+	[ $status -eq 0 ] || return
+	# STEP : TOTAL MAX MIN...
+	awk -F '[ :]+' '$1 == "connect" && $2 > 0 { found = 1 } END { exit !found }' "$CASE_LOG.client" ||
+		bad "no time of connecting: $(tail -n 3 "$CASE_LOG.client")"
+	! grep -iE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" || bad "an error, see the log"
+}
+
 modules() {
 	modprobe -q rdma_ucm || { skip "this kernel has no rdma_ucm"; return; }
 	eventually test -e /dev/infiniband/rdma_cm || bad "no /dev/infiniband/rdma_cm"
@@ -186,6 +207,7 @@ check ucmatose-ipv6 cm_program ucmatose fd01::1
 check udaddy cm_program udaddy 10.1.0.1
 check udaddy-ipv6 cm_program udaddy fd01::1
 check rdma-server-client simple
+check cmtime connection_times
 check rstream-verify cm_program rstream 10.1.0.1 -S 65536 -C 20 -I 5 -T v
 check write-bw cm_perftest ib_write_bw -s 65536 -n 100
 check send-lat cm_perftest ib_send_lat -s 64 -n 100
