@@ -241,6 +241,8 @@ net_up_here() {
 		mac=$(cat "/sys/class/net/veth$other/address")
 		ip -4 rule add pref $table iif lo to "10.1.0.$((other + 1))" lookup $table &&
 			ip -6 rule add pref $table iif lo to "fd01::$((other + 1))" lookup $table &&
+			ip -4 rule add pref $((table + 2)) oif "veth$i" to "10.1.0.$((other + 1))" lookup $table &&
+			ip -6 rule add pref $((table + 2)) oif "veth$i" to "fd01::$((other + 1))" lookup $table &&
 			ip -4 route add "10.1.0.$((other + 1))" dev "veth$i" src "10.1.0.$((i + 1))" table $table &&
 			ip -6 route add "fd01::$((other + 1))" dev "veth$i" src "fd01::$((i + 1))" table $table &&
 			ip neigh replace "10.1.0.$((other + 1))" dev "veth$i" lladdr "$mac" nud permanent &&
@@ -276,7 +278,7 @@ net_down() {
 	[ -e "$RULES" ] || return 0
 	for family in -4 -6; do
 		ip $family rule add pref 0 lookup local
-		for ns in 100 101 32000; do
+		for ns in 100 101 102 103 32000; do
 			ip $family rule del pref $ns
 		done
 	done
