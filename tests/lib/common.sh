@@ -109,6 +109,16 @@ apt_install() {
 		-o Acquire::Retries=3 install --no-install-recommends "$@" >>"$CACHE/apt-get.log" 2>&1
 }
 
+# need_emulator MACHINE: for guests of another machine
+need_emulator() {
+	case $1 in
+	ppc64el*) command -v qemu-system-ppc64 || need_packages qemu-system-ppc ;;
+	# where it is no package of its own, another one provides it
+	s390x) command -v qemu-system-s390x || need_packages qemu-system-s390x ;;
+	arm64*) command -v qemu-system-aarch64 || need_packages qemu-system-arm ;;
+	esac >/dev/null
+}
+
 # The packages for building a module and for booting it in a guest. Headers
 # that bring a vmlinux (Debian's 6.12) make the build ask for pahole.
 # shellcheck disable=SC2034 # used by those who source this

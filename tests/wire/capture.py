@@ -62,10 +62,11 @@ def own_view(found, wanted):
     return wrong
 
 
-def wireshark_view(path, found):
+def wireshark_view(path, found, *options):
     """The dissector agrees about each packet, and warns about none."""
     command = ["tshark", "-n", "-r", path, "-T", "fields", "-E", "separator=/t",
                "-o", "udp.check_checksum:FALSE", "-o", "udp.ignore_ipv6_zero_checksum:TRUE"]
+    command += options
     for field in FIELDS:
         command += ["-e", field]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
