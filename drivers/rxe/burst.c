@@ -566,6 +566,7 @@ static int send_out(const struct rxe_burst *burst, struct sk_buff *skb)
 	const struct rxe_net *rnet = flow->dev->net;
 
 	flow->task->direct = false;
+	flow->task->queued |= !!(flow->dst->dev->priv_flags & IFF_NO_QUEUE);
 	rxe_inflight_charge(flow, skb);
 	skb_dst_set_noref(skb, flow->dst);
 	if (flow->family == AF_INET)

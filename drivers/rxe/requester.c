@@ -851,6 +851,18 @@ static bool sq_must_ask(struct rxe_qp *qp)
 }
 
 /*
+ * What another CPU keeps may be in front of what is to be sent: the peer would find a
+ * gap. If all has been answered, nothing is kept. UC has no answers.
+ */
+static bool sq_left_in_order(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	return (rxe_qp_is_uc(qp) || psn_before(sq->una_psn, sq->max_psn)) &&
+	       rxe_task_elsewhere(&sq->task);
+}
+
+/*
  * Bulk data is not sent from softirq: the packets would stay behind on this CPU
  * while another may go on sending, and arrive out of order.  If the worker is
  * late, it is sent all the same.
@@ -886,7 +898,7 @@ bool rxe_requester_send(struct rxe_qp *qp)
 	prod = smp_load_acquire(&sq->prod);
 	if (sq->rnr_wait)
 		return false;
-	more = sq->next != prod && !sq_left_to_worker(qp);
+	more = sq->next != prod && !sq_left_in_order(qp) && !sq_left_to_worker(qp);
 	if (!more && !sq_wants_again(sq))
 		return false;
 	sq->starved = false;

@@ -16,6 +16,11 @@
  * Nobody waits for anybody, so nobody spins, except rxe_task_stop(), which
  * sleeps.  The function of a task always runs with bottom halves off, so that
  * per-CPU transmit memory needs no lock.
+ *
+ * What goes through a device without a queue of its own, as veth, is kept by the CPU
+ * that sends it until that CPU receives it, in softirq.  A task that may be run by any
+ * CPU remembers which one may still keep something of it: what another one sends could
+ * be received first (rxe_task_elsewhere()).
  */
 #include <linux/interrupt.h>
 #include <linux/workqueue.h>
@@ -102,9 +107,30 @@ static void task_release(void)
 		preempt_enable();
 }
 
+/* What was sent in this round, if anything, waits for softirq on this CPU. */
+static void task_sent(struct rxe_task *task)
+{
+	if (task->queued)
+		task->cpu = raw_smp_processor_id();
+}
+
+/*
+ * Bottom halves have run, if they could: nothing waits on this CPU any more, nor will
+ * an answer, unless its softirq thread has been left something to do. To softirq itself
+ * that comes later.
+ */
+static void task_settle(struct rxe_task *task)
+{
+	preempt_disable();
+	if (task->cpu == smp_processor_id() && !in_softirq() &&
+	    !(local_softirq_pending() & (BIT(NET_RX_SOFTIRQ) | BIT(TASKLET_SOFTIRQ))))
+		task->cpu = -1;
+	preempt_enable();
+}
+
 /*
  * Runs a task for at most some rounds, and counts where.  What is left then goes to
- * @rest, which brings it back later.
+ * @rest, which brings it back later.  @by is the work item that is executed, if any.
  *
  * After each round bottom halves run, while the task is still ours: what it has
  * sent is on its way before another CPU can send behind it, and packets of one
@@ -112,7 +138,7 @@ static void task_release(void)
  * first, for the peer, whose turn it may be now, has answers for it.
  */
 static void task_rounds(struct rxe_task *task, enum rxe_counter where, int rounds,
-			void (*rest)(struct rxe_task *task), u8 nest)
+			void (*rest)(struct rxe_task *task), u8 nest, struct work_struct *by)
 {
 	bool more, left;
 
@@ -120,16 +146,22 @@ static void task_rounds(struct rxe_task *task, enum rxe_counter where, int round
 		return;
 	task_hold();
 	task->nest = nest;
+	task->by = by;
 	rxe_count_side(task->qp->dev, task->counts, where, 1);
 	for (;;) {
 		local_bh_disable();
 		task->direct = true;
+		task->queued = false;
 		more = task->func(task->qp);
+		task_sent(task);
 		left = !more && task->direct && task_leave(task, true);
 		/* still ours: somebody has left a mark, and it is gone */
 		more |= task->direct && !left;
 		local_bh_enable();
-		if (left || (!more && task_leave(task, true)))
+		if (left)
+			break;
+		task_settle(task);
+		if (!more && task_leave(task, true))
 			break;
 		if (!--rounds || need_resched()) {
 			task_leave(task, false);
@@ -172,6 +204,27 @@ bool rxe_task_queue(struct rxe_task *task)
 	return queue_work_on(partner_cpu(), task_wq, &task->work);
 }
 
+/**
+ * rxe_task_elsewhere - whether what is sent now might overtake what was sent before
+ * @task: the task
+ *
+ * That is so as long as another CPU may keep some of it. Then a worker of that CPU is
+ * called, behind which nothing is kept. A worker on the wrong CPU cannot do so with its
+ * own work item, which stays where it runs.
+ *
+ * Context: the task.
+ * Return: true if nothing should be sent now; the task will be run there.
+ */
+bool rxe_task_elsewhere(struct rxe_task *task)
+{
+	int cpu = task->cpu;
+
+	if (likely(cpu < 0) || cpu == raw_smp_processor_id() || !cpu_online(cpu))
+		return false;
+	queue_work_on(cpu, task_wq, task->by == &task->home ? &task->work : &task->home);
+	return true;
+}
+
 /* A process leaves the rest to a worker where it is. */
 static void task_rest_here(struct rxe_task *task)
 {
@@ -208,9 +261,10 @@ void rxe_task_run_within(struct rxe_task *task, u8 nest)
 	if (nest > NEST_MOST)
 		tasklet_schedule(&task->bh);
 	else if (in_softirq())
-		task_rounds(task, RXE_CNT_RUNS_SOFTIRQ, 1, task_rest_bh, nest);
+		task_rounds(task, RXE_CNT_RUNS_SOFTIRQ, 1, task_rest_bh, nest, NULL);
 	else
-		task_rounds(task, RXE_CNT_RUNS_PROCESS, ROUNDS_PROCESS, task_rest_here, nest);
+		task_rounds(task, RXE_CNT_RUNS_PROCESS, ROUNDS_PROCESS, task_rest_here, nest,
+			    NULL);
 }
 
 /**
@@ -241,9 +295,12 @@ bool rxe_task_claim(struct rxe_task *task, u8 nest)
 void rxe_task_round(struct rxe_task *task, u8 nest)
 {
 	task->nest = nest;
+	task->by = NULL;
 	task->direct = true;
+	task->queued = false;
 	rxe_count_side(task->qp->dev, task->counts, RXE_CNT_RUNS_SOFTIRQ, 1);
 	task->more = task->func(task->qp);
+	task_sent(task);
 }
 
 /**
@@ -269,7 +326,13 @@ static void task_bh(struct tasklet_struct *t)
 static void task_work(struct work_struct *work)
 {
 	task_rounds(container_of(work, struct rxe_task, work), RXE_CNT_RUNS_WORK, ROUNDS_WORK,
-		    task_rest_here, 0);
+		    task_rest_here, 0, work);
+}
+
+static void task_work_home(struct work_struct *work)
+{
+	task_rounds(container_of(work, struct rxe_task, home), RXE_CNT_RUNS_WORK, ROUNDS_WORK,
+		    task_rest_here, 0, work);
 }
 
 /**
@@ -345,11 +408,13 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
 		   bool (*func)(struct rxe_qp *qp))
 {
 	atomic_set(&task->state, STATE_OFF);
+	task->cpu = -1;
 	task->func = func;
 	task->qp = qp;
 	task->counts = counts;
 	tasklet_setup(&task->bh, task_bh);
 	INIT_WORK(&task->work, task_work);
+	INIT_WORK(&task->home, task_work_home);
 	init_completion(&task->idle);
 }
 
@@ -366,6 +431,7 @@ void rxe_task_exit(struct rxe_task *task)
 	rxe_task_stop(task);
 	tasklet_kill(&task->bh);
 	cancel_work_sync(&task->work);
+	cancel_work_sync(&task->home);
 }
 
 /**

@@ -18,11 +18,15 @@ struct rxe_qp;
  * @nest: how many tasks it runs within; of whoever runs it
  * @more: there is work left; likewise
  * @direct: in this round it has sent nothing through the stack; likewise
+ * @queued: in this round it has sent what a CPU of this host keeps for later; likewise
+ * @cpu: the CPU that may still keep what was sent, or -1; likewise
+ * @by: the work item that runs it, if any; likewise
  * @func: does what there is to do, at most a budget; true asks to be called again
  * @qp: argument
  * @counts: counters of its side of the QP
  * @bh: runs it in softirq
  * @work: runs it on another CPU
+ * @home: runs it on @cpu
  * @idle: completed when a task that was told to stop has stopped
  */
 struct rxe_task {
@@ -30,11 +34,15 @@ struct rxe_task {
 	u8			nest;
 	bool			more;
 	bool			direct;
+	bool			queued;
+	int			cpu;
+	struct work_struct	*by;
 	bool			(*func)(struct rxe_qp *qp);
 	struct rxe_qp		*qp;
 	u64			*counts;
 	struct tasklet_struct	bh;
 	struct work_struct	work;
+	struct work_struct	home;
 	struct completion	idle;
 };
 
@@ -53,6 +61,7 @@ void rxe_task_round(struct rxe_task *task, u8 nest);
 void rxe_task_yield(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
 bool rxe_task_queue(struct rxe_task *task);
+bool rxe_task_elsewhere(struct rxe_task *task);
 void rxe_task_stop(struct rxe_task *task);
 void rxe_task_start(struct rxe_task *task);
 

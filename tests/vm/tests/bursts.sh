@@ -113,6 +113,25 @@ elsewhere() {
 		bad "${before[1]} NAKs and ${before[2]} missing responses, though nothing is lost"
 }
 
+# taken_away PROGRAM...: the same while each CPU is busy with something more urgent for
+# 4 ms at a time: what it has sent stays behind, and what another sends meanwhile does not
+taken_away() {
+	local cpu hogs=() gaps status=0
+
+	[ "$(nproc)" -gt 1 ] || { skip "one CPU"; return; }
+	gaps=$(counter rxe0 out_of_seq_request)
+	for cpu in 0 1; do
+		taskset -c $cpu chrt -f 10 /usr/bin/python3 "$VM/programs/hog.py" 4 6 &
+		hogs+=($!)
+	done
+	elsewhere "$@" || status=1
+	kill "${hogs[@]}" || bad "who should be busy was not" || status=1
+	wait "${hogs[@]}"
+	gaps=$(($(counter rxe0 out_of_seq_request) - gaps))
+	[ $gaps -eq 0 ] || bad "$gaps requests came before others sent earlier" || status=1
+	return $status
+}
+
 # datagram_headers FROM TO SIZE: of a list, in fewer skbs than datagrams
 datagram_headers() {
 	local before after
@@ -153,6 +172,9 @@ GID_KIND=v6 check gathered-ipv6 gathered
 check gathered-reads burst whole 1 80 perftest ib_read_bw -s 64 -n 5000
 check reads-elsewhere elsewhere ib_read_bw -s 64 -n 20000
 check atomics-elsewhere elsewhere ib_atomic_bw -n 20000
+check in-order-reads taken_away ib_read_bw -s 64 -n 20000
+check in-order-reads-64k taken_away ib_read_bw -s 65536 -n 1000
+check in-order-uc taken_away ib_write_bw -c UC -s 64 -n 20000
 check gathered-datagrams burst whole 1 60 perftest ib_send_bw -c UD -s 64 -n 5000
 check datagram-headers datagram_headers ::ffff:10.1.0.2 ::ffff:10.1.0.1 1000
 check datagram-headers-odd datagram_headers ::ffff:10.1.0.2 ::ffff:10.1.0.1 61
