@@ -172,13 +172,13 @@ matrix() {
 		shift
 	done
 	need_root "booting guests"
-	need_packages "${BUILD_PACKAGES[@]}" "${VM_PACKAGES[@]}" libibverbs-dev nftables tcpdump
 	[ ${#kernels[@]} -gt 0 ] || mapfile -t kernels < <("$VM/kernels" matrix)
 	if [ -n "$MATRIX_TESTS" ]; then
 		read -ra tests <<<"$MATRIX_TESTS"
 	else
 		mapfile -t tests < <(vm_tests | grep -v -e '-long$')
 	fi
+	vm_packages "${tests[@]}"
 	table=$RESULTS/matrix
 	mkdir -p "$CACHE/matrix"
 	matrix_row kernel built warnings shims booted 'passed failed skipped' seconds >"$table"

@@ -4,6 +4,7 @@
 # on the way, cut where it must be cut, with and without ICRC.
 #
 # A device counts an skb as one packet, the driver counts packets.
+# packages: python3 python3-pyverbs
 
 ICRC=/sys/module/rdma_rxe/parameters/icrc
 VERIFY=/sys/module/rdma_rxe/parameters/verify

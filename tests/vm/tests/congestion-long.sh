@@ -8,6 +8,7 @@
 # Two of ours are fair to each other (Jain's index), and fill it; one of ours and one of
 # TCP leave each other a share; the notifications are seen in the counters, and a while
 # later all limits are gone.
+# packages: python3
 
 RATE=${RATE:-100}		# Mb/s
 SECONDS_EACH=${SECONDS_EACH:-12}

@@ -7,6 +7,7 @@
 #
 # A veth device does here what a network card does: each packet is one skb (the sender's
 # segmentation is off), and a poll takes several (its GRO is on).
+# packages: python3
 
 n3() { ip netns exec ns3 "$@"; }
 

@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # limits-long.sh - what query_device promises can be had, and no more: as many objects
 # of each kind, and queues of the largest size (tests/vm/programs/limits.py).
+# packages: python3-pyverbs
 
 limit() {
 	local status

@@ -13,6 +13,7 @@
 #	                               each other, or one pair goes down in the middle
 #
 # Open vSwitch is Debian's, unpacked below $OVS_ROOT.
+# packages: python3
 
 # shellcheck source=tests/vm/netdevs.sh
 . "$VM/netdevs.sh"

@@ -3,6 +3,7 @@
 # paths.sh - what a host may do to packets before they leave it: queue them to a
 # process, encrypt them, put labels in front of them. Bursts survive it or are not
 # made; contents are compared (pingpong).
+# packages: python3
 
 Q=$VM/programs/nfqueue.py
 

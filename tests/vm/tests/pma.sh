@@ -4,6 +4,7 @@
 # those in sysfs, which the RDMA core gets in the same way. By IPv6: the core looks for
 # the request that an answer belongs to by the addresses in its GRH, and does not know
 # those of IPv4 there.
+# packages: python3
 
 modules() {
 	command -v python3 >/dev/null || { skip "no python3 here"; return; }

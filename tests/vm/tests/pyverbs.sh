@@ -10,6 +10,7 @@
 #	| rxe0 on veth0            |
 #	| 10.1.0.1 fd01::1 fe80::… |==== veth1
 #	+--------------------------+
+# packages: python3-pyverbs
 
 SHIPPED=${PYVERBS_ROOT-}/usr/share/doc/rdma-core/tests
 HUGE=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages

@@ -8,6 +8,7 @@
 #	     veth0 ================= veth ============== veth1
 #
 # Or two tun devices, whose wire is programs/tun.py; or a dummy netdev, which has none.
+# packages: python3
 
 # shellcheck source=tests/vm/netdevs.sh
 . "$VM/netdevs.sh"

@@ -3,6 +3,7 @@
 # shellcheck disable=SC2153 # SERVER and CLIENT are of lib.sh
 # visible.sh - what people see of the devices: debugfs, rxestat, "rdma resource", counters
 # and tracepoints, compared with what was set up.
+# packages: python3-pyverbs tshark trace-cmd linux-perf
 
 # shellcheck source=tests/lib/capture.sh
 . "$VM/../lib/capture.sh"
