@@ -896,9 +896,9 @@ bool rxe_requester_send(struct rxe_qp *qp)
 
 	/* pairs with the release in post_kernel(): the slots are complete */
 	prod = smp_load_acquire(&sq->prod);
-	if (sq->rnr_wait)
+	if (sq->rnr_wait || (sq->next == prod && !sq_wants_again(sq)))
 		return false;
-	more = sq->next != prod && !sq_left_in_order(qp) && !sq_left_to_worker(qp);
+	more = !sq_left_in_order(qp) && sq->next != prod && !sq_left_to_worker(qp);
 	if (!more && !sq_wants_again(sq))
 		return false;
 	sq->starved = false;

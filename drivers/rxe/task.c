@@ -107,10 +107,20 @@ static void task_release(void)
 		preempt_enable();
 }
 
-/* What was sent in this round, if anything, waits for softirq on this CPU. */
+static void task_begin(struct rxe_task *task)
+{
+	task->direct = true;
+	task->queued = false;
+	task->behind = false;
+}
+
+/*
+ * What was sent in this round, if anything, waits for softirq on this CPU. If that was
+ * only what cannot wait, what another CPU keeps is still what the rest must not overtake.
+ */
 static void task_sent(struct rxe_task *task)
 {
-	if (task->queued)
+	if (task->queued && !task->behind)
 		task->cpu = raw_smp_processor_id();
 }
 
@@ -150,8 +160,7 @@ static void task_rounds(struct rxe_task *task, enum rxe_counter where, int round
 	rxe_count_side(task->qp->dev, task->counts, where, 1);
 	for (;;) {
 		local_bh_disable();
-		task->direct = true;
-		task->queued = false;
+		task_begin(task);
 		more = task->func(task->qp);
 		task_sent(task);
 		left = !more && task->direct && task_leave(task, true);
@@ -213,7 +222,8 @@ bool rxe_task_queue(struct rxe_task *task)
  * own work item, which stays where it runs.
  *
  * Context: the task.
- * Return: true if nothing should be sent now; the task will be run there.
+ * Return: true if nothing should be sent now but what is sent again; the task will be run
+ * there.
  */
 bool rxe_task_elsewhere(struct rxe_task *task)
 {
@@ -221,6 +231,7 @@ bool rxe_task_elsewhere(struct rxe_task *task)
 
 	if (likely(cpu < 0) || cpu == raw_smp_processor_id() || !cpu_online(cpu))
 		return false;
+	task->behind = true;
 	queue_work_on(cpu, task_wq, task->by == &task->home ? &task->work : &task->home);
 	return true;
 }
@@ -296,8 +307,7 @@ void rxe_task_round(struct rxe_task *task, u8 nest)
 {
 	task->nest = nest;
 	task->by = NULL;
-	task->direct = true;
-	task->queued = false;
+	task_begin(task);
 	rxe_count_side(task->qp->dev, task->counts, RXE_CNT_RUNS_SOFTIRQ, 1);
 	task->more = task->func(task->qp);
 	task_sent(task);

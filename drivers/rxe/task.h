@@ -19,6 +19,7 @@ struct rxe_qp;
  * @more: there is work left; likewise
  * @direct: in this round it has sent nothing through the stack; likewise
  * @queued: in this round it has sent what a CPU of this host keeps for later; likewise
+ * @behind: in this round another CPU keeps what was sent before; likewise
  * @cpu: the CPU that may still keep what was sent, or -1; likewise
  * @by: the work item that runs it, if any; likewise
  * @func: does what there is to do, at most a budget; true asks to be called again
@@ -35,6 +36,7 @@ struct rxe_task {
 	bool			more;
 	bool			direct;
 	bool			queued;
+	bool			behind;
 	int			cpu;
 	struct work_struct	*by;
 	bool			(*func)(struct rxe_qp *qp);
