@@ -47,13 +47,12 @@ matrix_run() {
 	local at=$1 matrix=$TOP/tests/lib/matrix.sh
 	local TOP=$at VM=$at/tests/vm CACHE=$at/cache RESULTS=$at/results PASSED=0 FAILED=0 SKIPPED=0
 	local VM_MEMORY=${VM_MEMORY:-6G} MATRIX_TESTS=${MATRIX_TESTS-load smoke}
-	local BUILD_PACKAGES=() VM_PACKAGES=()
 
 	shift
 	# shellcheck source=tests/lib/matrix.sh
 	. "$matrix"
 	need_root() { :; }
-	need_packages() { :; }
+	vm_packages() { :; }
 	vm_one() {
 		echo boot >>"$at/kernel/done"
 		if [ -e "$at/kernel/fails" ]; then failed test; else passed test; fi
