@@ -61,11 +61,13 @@ class Pressed:
         self.behind = True
         self.start = time.monotonic()
         self.end, self.due = self.start + seconds, self.start
+        self.last = time.time() + seconds
 
     def pressing(self):
         """A CNP if it is time for one; whether there will be more.
 
-        What was sent before the first of them took effect has to be taken before the end.
+        What was sent until the end has to be taken before, for the last of it shows the
+        rate; not what is sent since: a slow machine would never be done.
         Who has set "due" to 0 wants no more, however long the next packet takes.
         """
         now = time.monotonic()
@@ -81,8 +83,7 @@ class Pressed:
     def take(self, timeout=0.001):
         """The device's next packet, if there is one soon."""
         packet = self.test.next(timeout)
-        # not if there is none, nor if it is one of just now
-        self.behind = bool(packet) and time.time() - packet.stamp > 0.05
+        self.behind = bool(packet) and packet.stamp < self.last
         if packet:
             self.packets.append(packet)
         return packet
