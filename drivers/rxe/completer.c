@@ -343,7 +343,8 @@ void rxe_completer_local(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	while (sq->cons != sq->prod) {
+	/* pairs with the release in post_kernel(): a slot just seen is a new one, not yet sent */
+	while (sq->cons != smp_load_acquire(&sq->prod)) {
 		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
 
 		if (!wqe->sent || !psn_before(wqe->last_psn, wqe->first_psn))

@@ -347,6 +347,7 @@ void rxe_congestion_marked(struct rxe_qp *qp, struct rxe_flow *flow)
 	};
 	struct rxe_burst burst;
 	struct rxe_txpkt pkt;
+	bool queued;
 
 	if (now - due < 0 ||
 	    atomic64_cmpxchg(&qp->cnp_due, due, now + DCQCN_CNP_NSEC) != due)
@@ -365,6 +366,9 @@ void rxe_congestion_marked(struct rxe_qp *qp, struct rxe_flow *flow)
 		ipv6_change_dsfield(ipv6_hdr(pkt.skb), 0, CNP_TOS);
 	pkt.skb->priority = TC_PRIO_CONTROL;
 	rxe_burst_close(&burst, &pkt);
+	/* it has no place among the others: where those are kept, if at all, is not changed */
+	queued = flow->task->queued;
 	rxe_burst_send(&burst);
+	flow->task->queued = queued;
 	rxe_count_side(flow->dev, flow->counts, RXE_CNT_CNP_SENT, 1);
 }

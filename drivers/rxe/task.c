@@ -39,6 +39,11 @@ enum { STATE_IDLE, STATE_BUSY, STATE_AGAIN, STATE_STOP, STATE_OFF };
  * Queue pairs that are not each other's peers, but wired in a chain, would have no end.
  */
 #define NEST_MOST	2
+/*
+ * Ordinary load does not keep a CPU from softirq and its workers for that long. Who does,
+ * as a real-time process, must not stop a QP: what its CPU keeps counts as lost then.
+ */
+#define KEPT_MOST	msecs_to_jiffies(200)
 
 static struct workqueue_struct *task_wq;
 
@@ -120,8 +125,10 @@ static void task_begin(struct rxe_task *task)
  */
 static void task_sent(struct rxe_task *task)
 {
-	if (task->queued && !task->behind)
+	if (task->queued && !task->behind) {
 		task->cpu = raw_smp_processor_id();
+		task->since = jiffies;
+	}
 }
 
 /*
@@ -219,7 +226,8 @@ bool rxe_task_queue(struct rxe_task *task)
  *
  * That is so as long as another CPU may keep some of it. Then a worker of that CPU is
  * called, behind which nothing is kept. A worker on the wrong CPU cannot do so with its
- * own work item, which stays where it runs.
+ * own work item, which stays where it runs. If that CPU's worker does not come, the
+ * retransmission timer runs the task until KEPT_MOST is over.
  *
  * Context: the task.
  * Return: true if nothing should be sent now but what is sent again; the task will be run
@@ -229,7 +237,8 @@ bool rxe_task_elsewhere(struct rxe_task *task)
 {
 	int cpu = task->cpu;
 
-	if (likely(cpu < 0) || cpu == raw_smp_processor_id() || !cpu_online(cpu))
+	if (likely(cpu < 0) || cpu == raw_smp_processor_id() || !cpu_online(cpu) ||
+	    time_after(jiffies, task->since + KEPT_MOST))
 		return false;
 	task->behind = true;
 	queue_work_on(cpu, task_wq, task->by == &task->home ? &task->work : &task->home);
@@ -400,7 +409,8 @@ void rxe_task_stop(struct rxe_task *task)
  */
 void rxe_task_start(struct rxe_task *task)
 {
-	atomic_set(&task->state, STATE_IDLE);
+	/* who enters sees what the task was given before */
+	atomic_set_release(&task->state, STATE_IDLE);
 	rxe_task_kick(task);
 }
 
@@ -440,8 +450,9 @@ void rxe_task_exit(struct rxe_task *task)
 {
 	rxe_task_stop(task);
 	tasklet_kill(&task->bh);
-	cancel_work_sync(&task->work);
+	/* who runs @home may queue @work after it has left the task; not the other way round */
 	cancel_work_sync(&task->home);
+	cancel_work_sync(&task->work);
 }
 
 /**

@@ -21,6 +21,7 @@ struct rxe_qp;
  * @queued: in this round it has sent what a CPU of this host keeps for later; likewise
  * @behind: in this round another CPU keeps what was sent before; likewise
  * @cpu: the CPU that may still keep what was sent, or -1; likewise
+ * @since: when something was sent there last, in jiffies; likewise
  * @by: the work item that runs it, if any; likewise
  * @func: does what there is to do, at most a budget; true asks to be called again
  * @qp: argument
@@ -38,6 +39,7 @@ struct rxe_task {
 	bool			queued;
 	bool			behind;
 	int			cpu;
+	unsigned long		since;
 	struct work_struct	*by;
 	bool			(*func)(struct rxe_qp *qp);
 	struct rxe_qp		*qp;
