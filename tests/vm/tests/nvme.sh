@@ -2,23 +2,20 @@
 # shellcheck shell=bash
 # nvme.sh - NVMe over RDMA, target and host in this kernel: fast registration, SEND
 # with invalidate, rdma_cm, and completion handlers that post. Both live in the
-# initial namespace, where they look for their devices:
+# initial namespace, where they look for their devices, and what they send to each
+# other goes over the wire (net_up_here in lib.sh):
 #
 #	+---------------------+              +---------------------+
 #	| rxe0 on veth0       |==== veth ====| rxe1 on veth1       |
-#	| 10.9.0.1 nvmet-rdma |              | 10.9.0.2 nvme-rdma  |
+#	| 10.1.0.1 nvmet-rdma |              | 10.1.0.2 nvme-rdma  |
 #	+---------------------+              +---------------------+
 
 NVMET=/sys/kernel/config/nvmet
 MODULES=(nvmet-rdma nvme-rdma brd)
 
 topology() {
-	driver_load || return
-	ip link add veth0 mtu "$VETH_MTU" type veth peer name veth1 mtu "$VETH_MTU" &&
-		ip addr add 10.9.0.1/24 dev veth0 && ip addr add 10.9.0.2/24 dev veth1 &&
-		ip link set veth0 up && ip link set veth1 up || bad "no veth pair" || return
-	rdma link add rxe0 type rxe netdev veth0 && rdma link add rxe1 type rxe netdev veth1 ||
-		bad "rdma link add fails" || return
+	driver_load && net_up_here || return
+	link_add ns1 rxe0 veth0 && link_add ns2 rxe1 veth1 || return
 	eventually port_is rxe0 ACTIVE && eventually port_is rxe1 ACTIVE || bad "ports are not active"
 }
 
@@ -41,14 +38,14 @@ export_ram() {
 		printf /dev/ram0 >$NVMET/subsystems/ram/namespaces/1/device_path &&
 		echo 1 >$NVMET/subsystems/ram/namespaces/1/enable || bad "no subsystem" || return
 	mkdir $NVMET/ports/1 && echo ipv4 >$NVMET/ports/1/addr_adrfam &&
-		echo rdma >$NVMET/ports/1/addr_trtype && echo 10.9.0.1 >$NVMET/ports/1/addr_traddr &&
+		echo rdma >$NVMET/ports/1/addr_trtype && echo 10.1.0.1 >$NVMET/ports/1/addr_traddr &&
 		echo 4420 >$NVMET/ports/1/addr_trsvcid &&
 		ln -s $NVMET/subsystems/ram $NVMET/ports/1/subsystems/ram || bad "no port"
 }
 
 # connect OPTIONS
 connect() {
-	printf 'transport=rdma,traddr=10.9.0.1,trsvcid=4420,nqn=ram,%s%s%s' \
+	printf 'transport=rdma,traddr=10.1.0.1,host_traddr=10.1.0.2,trsvcid=4420,nqn=ram,%s%s%s' \
 		'hostnqn=nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555,' \
 		'hostid=11111111-2222-3333-4444-555555555555,nr_io_queues=2' "$1" >/dev/nvme-fabrics ||
 		bad "connect: $(dmesg | tail -n 1)" || return
@@ -58,6 +55,20 @@ connect() {
 disconnect() {
 	echo 1 >/sys/class/nvme/nvme0/delete_controller || bad "cannot disconnect" || return
 	eventually test ! -e /sys/class/nvme/nvme0 || bad "the controller stays"
+}
+
+# bytes DEVICE: that it has received
+bytes() { cat "/sys/class/infiniband/$1/ports/1/counters/port_rcv_data"; }
+
+# All of it crossed the wire: 24 MiB that fio has written, and read for each block
+crossed() {
+	local device
+
+	for device in rxe0 rxe1; do
+		# in units of four bytes
+		[ "$(bytes $device)" -gt $((24 * 1024 * 1024 / 4)) ] ||
+			bad "$device has received $(bytes $device) times four bytes only" || return
+	done
 }
 
 # Random bytes written through the device are those on the RAM disk, and come back.
@@ -109,7 +120,7 @@ clean_up() {
 	rm -f $NVMET/ports/1/subsystems/ram /tmp/nvme.data /tmp/nvme.back
 	rmdir $NVMET/ports/1 $NVMET/subsystems/ram/namespaces/1 $NVMET/subsystems/ram || bad "configfs" || return
 	modprobe -r nvmet-rdma nvme-rdma brd || bad "a module cannot be unloaded" || return
-	link_delete rxe0 && link_delete rxe1 && ip link del veth0 && driver_unload
+	link_delete rxe0 && link_delete rxe1 && net_down && driver_unload
 }
 
 check modules modules || return
@@ -119,6 +130,7 @@ check connect connect '' || return
 check small-pieces verify 200 512 4096
 check large-pieces verify 8 65536 1048576
 check fio-verify fio_verify
+check crossed crossed
 check disconnect-under-load disconnect_under_load
 check connect-again connect ',queue_size=16' && check verify-again verify 50 4096 65536
 check disconnect disconnect
