@@ -71,6 +71,14 @@ package_installed() {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# package_of FILE: which one has installed it, be it by dpkg or rpm
+package_of() {
+	local package
+
+	package=$(dpkg -S "$1" 2>/dev/null) && echo "${package%%:*}" && return
+	package=$(rpm -qf --qf '%{NAME}\n' "$1" 2>/dev/null) && echo "$package"
+}
+
 # need_packages PACKAGE...: install what is missing, saying so; where that
 # cannot be done, name the packages and give up.
 need_packages() {
