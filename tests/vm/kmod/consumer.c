@@ -60,29 +60,40 @@ static u8 byte_at(size_t i, u32 seed)
 	return (i * 7 + (i >> 8) * 13 + seed * 31) & 0xff;
 }
 
-void fill(void *buf, size_t length, u32 seed)
+/* What @buf holds is part of something longer: it begins with byte @first of that. */
+void fill_at(void *buf, size_t length, size_t first, u32 seed)
 {
 	size_t i;
 
 	for (i = 0; i < length; i++)
-		((u8 *)buf)[i] = byte_at(i, seed);
+		((u8 *)buf)[i] = byte_at(first + i, seed);
 }
 
-/* 0 if @buf holds what fill() puts there */
-int differs(const void *buf, size_t length, u32 seed)
+/* 0 if @buf holds what fill_at() puts there */
+int differs_at(const void *buf, size_t length, size_t first, u32 seed)
 {
 	size_t i;
 
 	for (i = 0; i < length; i++)
-		if (((const u8 *)buf)[i] != byte_at(i, seed)) {
+		if (((const u8 *)buf)[i] != byte_at(first + i, seed)) {
 			complain("byte %zu of %zu is %#x, not %#x", i, length,
-				 ((const u8 *)buf)[i], byte_at(i, seed));
+				 ((const u8 *)buf)[i], byte_at(first + i, seed));
 			return -EIO;
 		}
 	return 0;
 }
 
 /* --- two ends --------------------------------------------------------------------------- */
+
+/* A CQ that the core polls, or one whose handler is ours */
+static struct ib_cq *end_cq(struct end *end)
+{
+	struct ib_cq_init_attr attr = { .cqe = 16 * DEPTH };
+
+	if (!end->handler)
+		return ib_alloc_cq(end->dev, end, attr.cqe, 0, end->poll);
+	return ib_create_cq(end->dev, end->handler, NULL, end, &attr);
+}
 
 static int end_create(struct end *end)
 {
@@ -103,11 +114,14 @@ static int end_create(struct end *end)
 	end->pd = ib_alloc_pd(end->dev, 0);
 	if (IS_ERR(end->pd))
 		return PTR_ERR(end->pd);
-	end->cq = ib_alloc_cq(end->dev, end, 16 * DEPTH, 0, end->poll);
+	atomic_set(&end->calls, 0);
+	init_completion(&end->called);
+	end->cq = end_cq(end);
 	if (IS_ERR(end->cq))
 		return PTR_ERR(end->cq);
 	init.send_cq = end->cq;
 	init.recv_cq = end->cq;
+	init.srq = end->srq;
 	end->qp = ib_create_qp(end->pd, &init);
 	if (IS_ERR(end->qp))
 		return PTR_ERR(end->qp);
@@ -157,6 +171,17 @@ int ends_connect(struct end ends[2])
 	return end_connect(&ends[1], &ends[0]);
 }
 
+/* Both begin anew, as after an error. Nothing is under way. */
+int ends_reconnect(struct end ends[2])
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+
+	TRY(ib_modify_qp(ends[0].qp, &attr, IB_QP_STATE));
+	TRY(ib_modify_qp(ends[1].qp, &attr, IB_QP_STATE));
+	TRY(end_connect(&ends[0], &ends[1]));
+	return end_connect(&ends[1], &ends[0]);
+}
+
 void ends_destroy(struct end ends[2])
 {
 	int i;
@@ -166,11 +191,16 @@ void ends_destroy(struct end ends[2])
 
 		if (!IS_ERR_OR_NULL(end->qp)) {
 			/* no handler is called for memory that is gone */
-			ib_drain_qp(end->qp);
+			if (!end->handler)
+				ib_drain_qp(end->qp);
 			ib_destroy_qp(end->qp);
 		}
-		if (!IS_ERR_OR_NULL(end->cq))
-			ib_free_cq(end->cq);
+		if (!IS_ERR_OR_NULL(end->cq)) {
+			if (end->handler)
+				ib_destroy_cq(end->cq);
+			else
+				ib_free_cq(end->cq);
+		}
 		if (!IS_ERR_OR_NULL(end->pd))
 			ib_dealloc_pd(end->pd);
 		end->qp = NULL;
@@ -186,6 +216,7 @@ static const struct {
 	int			(*run)(struct end ends[2]);
 	bool			softirq;
 	u32			rdma_ctxs;
+	ib_comp_handler		handler;
 } cases[] = {
 	{ "dma-mask", case_mask },
 	{ "dma-single", case_single },
@@ -198,14 +229,24 @@ static const struct {
 	{ "read", case_read },
 	{ "atomics", case_atomics },
 	{ "fast-registration", case_fast_registration },
+	{ "largest-registration", case_largest_registration },
+	{ "page-sizes", case_page_sizes },
 	{ "send-with-invalidate", case_send_invalidate },
+	{ "key-invalidated", case_key_invalidated },
+	{ "key-changed", case_key_changed },
+	{ "invalidate-wrong-key", case_wrong_key },
 	{ "remote-access", case_remote_access },
 	{ "post-from-handler", case_ping_pong },
 	{ "post-from-handler-in-softirq", case_ping_pong, true },
+	{ "poll-from-handler", case_ping_pong, .handler = handler_polls },
+	{ "handler-outside-lock", case_outside_lock, .handler = handler_waits },
+	{ "missed-events", case_missed_events, .handler = handler_counts },
+	{ "solicited-events", case_solicited, .handler = handler_counts },
 	{ "drain", case_drain },
 	{ "drain-in-softirq", case_drain, true },
 	{ "cq-destroyed", case_cq_destroyed },
 	{ "rdma-rw", case_rw, false, 4 },
+	{ "srq", case_srq },
 };
 
 static int run_case(struct end ends[2], int i)
@@ -216,6 +257,8 @@ static int run_case(struct end ends[2], int i)
 	ends[1].poll = ends[0].poll;
 	ends[0].rdma_ctxs = cases[i].rdma_ctxs;
 	ends[1].rdma_ctxs = cases[i].rdma_ctxs;
+	ends[0].handler = cases[i].handler;
+	ends[1].handler = cases[i].handler;
 	ret = ends_connect(ends);
 	if (!ret)
 		ret = cases[i].run(ends);

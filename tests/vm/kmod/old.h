@@ -55,6 +55,24 @@ static inline void address_set(struct ib_qp_attr *attr, union ib_gid *gid, u8 gi
 	attr->ah_attr.grh.hop_limit = 64;
 }
 
+/* A registration begins where its memory does. */
+#define MAP_OFFSET	0
+
+/* Devices do not show what they can do: they are asked. */
+static inline int query_device(struct ib_device *dev, struct ib_device_attr *attr)
+{
+	return ib_query_device(dev, attr);
+}
+
+static inline int old_post_srq_recv(struct ib_srq *srq, struct ib_recv_wr *wr)
+{
+	struct ib_recv_wr *bad;
+
+	return ib_post_srq_recv(srq, wr, &bad);
+}
+
+#define ib_post_srq_recv(srq, wr, bad)			old_post_srq_recv(srq, wr)
+
 /* rdma_rw is younger */
 static inline void rdma_ctxs_set(struct ib_qp_init_attr *init, u32 count)
 {

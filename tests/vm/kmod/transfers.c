@@ -13,7 +13,8 @@
 
 #define SMALL	3001
 #define PAGES	80
-#define LARGE	((PAGES - 1) * PAGE_SIZE + 123)
+#define LAST	123
+#define LARGE	((PAGES - 1) * PAGE_SIZE + LAST)
 
 /*
  * Waiters are static: if a case gives up, what it posted completes later.  One case
@@ -22,7 +23,7 @@
 
 /* --- work requests ---------------------------------------------------------------------- */
 
-static int post_recv(struct end *end, struct ib_sge *sge, int count, struct waiter *waiter)
+int post_recv(struct end *end, struct ib_sge *sge, int count, struct waiter *waiter)
 {
 	struct ib_recv_wr wr = {
 		.wr_id = wr_id_of(&waiter->cqe), .sg_list = sge, .num_sge = count,
@@ -32,7 +33,7 @@ static int post_recv(struct end *end, struct ib_sge *sge, int count, struct wait
 	return ib_post_recv(end->qp, &wr, NULL);
 }
 
-static int post_send(struct end *end, struct ib_send_wr *wr, struct waiter *waiter)
+int post_send(struct end *end, struct ib_send_wr *wr, struct waiter *waiter)
 {
 	waiter_init(waiter);
 	wr->wr_id = wr_id_of(&waiter->cqe);
@@ -41,7 +42,7 @@ static int post_send(struct end *end, struct ib_send_wr *wr, struct waiter *wait
 }
 
 /* Post and wait: a request that moves no other memory than its own. */
-static int execute(struct end *end, struct ib_send_wr *wr, enum ib_wc_opcode opcode)
+int execute(struct end *end, struct ib_send_wr *wr, enum ib_wc_opcode opcode)
 {
 	static struct waiter waiter;
 
@@ -50,8 +51,8 @@ static int execute(struct end *end, struct ib_send_wr *wr, enum ib_wc_opcode opc
 }
 
 /* RDMA WRITE, or READ, between @sge and the peer's memory */
-static int rdma(struct end *end, enum ib_wr_opcode opcode, struct ib_sge *sge, int count,
-		u64 remote_addr, u32 rkey, enum ib_wc_status status)
+int rdma(struct end *end, enum ib_wr_opcode opcode, struct ib_sge *sge, int count,
+	 u64 remote_addr, u32 rkey, enum ib_wc_status status)
 {
 	struct ib_rdma_wr wr = {
 		.wr = { .opcode = opcode, .sg_list = sge, .num_sge = count },
@@ -175,21 +176,7 @@ int case_compound_page(struct end ends[2])
 
 /* --- memory of many pieces ------------------------------------------------------------------ */
 
-/*
- * Memory of many pages that are not neighbours
- * @sgt: it
- * @mapped: entries after mapping
- * @end: for whom it is mapped
- * @mr: registered, once
- */
-struct pages {
-	struct sg_table	sgt;
-	int		mapped;
-	struct end	*end;
-	struct ib_mr	*mr;
-};
-
-static void pages_free(struct pages *pages)
+void pages_free(struct pages *pages)
 {
 	struct scatterlist *sg;
 	int i;
@@ -204,7 +191,7 @@ static void pages_free(struct pages *pages)
 	sg_free_table(&pages->sgt);
 }
 
-static int pages_alloc(struct pages *pages, struct end *end, int count, size_t last)
+int pages_alloc(struct pages *pages, struct end *end, int count, size_t last)
 {
 	struct scatterlist *sg;
 	struct page *page;
@@ -224,7 +211,7 @@ static int pages_alloc(struct pages *pages, struct end *end, int count, size_t l
 	return 0;
 }
 
-static void pages_fill(struct pages *pages, u32 seed)
+void pages_fill(struct pages *pages, u32 seed)
 {
 	struct scatterlist *sg;
 	int i;
@@ -233,7 +220,7 @@ static void pages_fill(struct pages *pages, u32 seed)
 		fill(sg_virt(sg), sg->length, seed + i);
 }
 
-static int pages_differ(struct pages *pages, u32 seed)
+int pages_differ(struct pages *pages, u32 seed)
 {
 	struct scatterlist *sg;
 	int i;
@@ -244,12 +231,13 @@ static int pages_differ(struct pages *pages, u32 seed)
 }
 
 /* REG_MR of all of it, with a new low byte of the key */
-static int pages_register(struct pages *pages, int access)
+int pages_register(struct pages *pages, int access)
 {
 	struct ib_reg_wr wr = { .wr = { .opcode = IB_WR_REG_MR } };
 
 	if (!pages->mr) {
-		pages->mr = ib_alloc_mr(pages->end->pd, IB_MR_TYPE_MEM_REG, PAGES);
+		pages->mr = ib_alloc_mr(pages->end->pd, IB_MR_TYPE_MEM_REG,
+					pages->sgt.orig_nents);
 		EXPECT(!IS_ERR(pages->mr));
 	}
 	EXPECT(ib_map_mr_sg(pages->mr, pages->sgt.sgl, pages->mapped, NULL, PAGE_SIZE) ==
@@ -261,19 +249,19 @@ static int pages_register(struct pages *pages, int access)
 	return execute(pages->end, &wr.wr, IB_WC_REG_MR);
 }
 
-static int invalidate(struct end *end, u32 rkey)
+int invalidate(struct end *end, u32 rkey)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_LOCAL_INV, .ex.invalidate_rkey = rkey };
 
 	return execute(end, &wr, IB_WC_LOCAL_INV);
 }
 
-#define ALL_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-		    IB_ACCESS_REMOTE_ATOMIC)
-
-/* A case with memory of our end and of the peer's; both are registered. */
-static int with_pages(struct end ends[2],
-		      int (*run)(struct end ends[2], struct pages *ours, struct pages *theirs))
+/*
+ * A case with memory of our end and of the peer's, @count pages with @last bytes in the
+ * last one; both are registered.
+ */
+int with_pages(struct end ends[2], int count, size_t last,
+	       int (*run)(struct end ends[2], struct pages *ours, struct pages *theirs))
 {
 	struct pages *pages = kcalloc(2, sizeof(*pages), GFP_KERNEL);
 	int i, ret = -ENOMEM;
@@ -281,7 +269,7 @@ static int with_pages(struct end ends[2],
 	if (!pages)
 		return ret;
 	for (i = 0; i < 2; i++) {
-		ret = pages_alloc(&pages[i], &ends[i], PAGES, 123);
+		ret = pages_alloc(&pages[i], &ends[i], count, last);
 		if (!ret)
 			ret = pages_register(&pages[i], ALL_ACCESS);
 		if (ret)
@@ -338,7 +326,7 @@ static int scatterlist(struct end ends[2], struct pages *ours, struct pages *the
 
 int case_scatterlist(struct end ends[2])
 {
-	return with_pages(ends, scatterlist);
+	return with_pages(ends, PAGES, LAST, scatterlist);
 }
 
 /* Inline data is addressed by the CPU, and may change when post returns. */
@@ -367,12 +355,12 @@ static int inline_data(struct end ends[2], struct pages *ours, struct pages *the
 
 int case_inline(struct end ends[2])
 {
-	return with_pages(ends, inline_data);
+	return with_pages(ends, PAGES, LAST, inline_data);
 }
 
 /* --- RDMA ------------------------------------------------------------------------------- */
 
-static struct ib_sge registered(struct pages *pages)
+struct ib_sge registered(struct pages *pages)
 {
 	struct ib_sge sge = {
 		.addr = pages->mr->iova, .length = pages->mr->length, .lkey = pages->mr->lkey,
@@ -393,7 +381,7 @@ static int write(struct end ends[2], struct pages *ours, struct pages *theirs)
 
 int case_write(struct end ends[2])
 {
-	return with_pages(ends, write);
+	return with_pages(ends, PAGES, LAST, write);
 }
 
 static int write_imm(struct end ends[2], struct pages *ours, struct pages *theirs)
@@ -421,7 +409,7 @@ static int write_imm(struct end ends[2], struct pages *ours, struct pages *their
 
 int case_write_imm(struct end ends[2])
 {
-	return with_pages(ends, write_imm);
+	return with_pages(ends, PAGES, LAST, write_imm);
 }
 
 static int read(struct end ends[2], struct pages *ours, struct pages *theirs)
@@ -435,7 +423,7 @@ static int read(struct end ends[2], struct pages *ours, struct pages *theirs)
 
 int case_read(struct end ends[2])
 {
-	return with_pages(ends, read);
+	return with_pages(ends, PAGES, LAST, read);
 }
 
 static int atomics(struct end ends[2], struct pages *ours, struct pages *theirs)
@@ -464,84 +452,5 @@ static int atomics(struct end ends[2], struct pages *ours, struct pages *theirs)
 
 int case_atomics(struct end ends[2])
 {
-	return with_pages(ends, atomics);
-}
-
-/* --- keys ------------------------------------------------------------------------------- */
-
-/* One region, 300 times: more often than the low byte has values */
-static int fast_registration(struct end ends[2], struct pages *ours, struct pages *theirs)
-{
-	struct ib_sge sge = registered(ours);
-	int i;
-
-	sge.length = 64;
-	for (i = 0; i < 300; i++) {
-		TRY(invalidate(&ends[1], theirs->mr->rkey));
-		TRY(pages_register(theirs, ALL_ACCESS));
-		fill(sg_virt(ours->sgt.sgl), 64, i);
-		TRY(rdma(&ends[0], IB_WR_RDMA_WRITE, &sge, 1, theirs->mr->iova,
-			 theirs->mr->rkey, 0));
-		TRY(differs(sg_virt(theirs->sgt.sgl), 64, i));
-	}
-	return 0;
-}
-
-int case_fast_registration(struct end ends[2])
-{
-	return with_pages(ends, fast_registration);
-}
-
-/* The peer's key is invalid when its receive completes: nobody may use it then. */
-static int send_invalidate(struct end ends[2], struct pages *ours, struct pages *theirs)
-{
-	struct ib_sge sge = registered(ours);
-	u32 rkey = theirs->mr->rkey;
-	struct ib_send_wr wr = {
-		.opcode = IB_WR_SEND_WITH_INV, .sg_list = &sge, .num_sge = 1,
-		.ex.invalidate_rkey = rkey,
-	};
-	struct ib_sge to = {
-		.addr = sg_dma_address(theirs->sgt.sgl), .length = 1000,
-		.lkey = ends[1].pd->local_dma_lkey,
-	};
-	static struct waiter sent, received;
-
-	sge.length = 1000;
-	fill(sg_virt(ours->sgt.sgl), 1000, 30);
-	TRY(post_recv(&ends[1], &to, 1, &received));
-	TRY(post_send(&ends[0], &wr, &sent));
-	TRY(waiter_wait(&sent, IB_WC_SUCCESS, IB_WC_SEND));
-	TRY(waiter_wait(&received, IB_WC_SUCCESS, IB_WC_RECV));
-	EXPECT(received.wc.wc_flags & IB_WC_WITH_INVALIDATE);
-	EXPECT(received.wc.ex.invalidate_rkey == rkey);
-	TRY(differs(sg_virt(theirs->sgt.sgl), 1000, 30));
-	return rdma(&ends[0], IB_WR_RDMA_WRITE, &sge, 1, theirs->mr->iova, rkey,
-		    IB_WC_REM_ACCESS_ERR);
-}
-
-int case_send_invalidate(struct end ends[2])
-{
-	return with_pages(ends, send_invalidate);
-}
-
-/* A region that may only be read is not written, and the writer gets to know. */
-static int remote_access(struct end ends[2], struct pages *ours, struct pages *theirs)
-{
-	struct ib_sge sge = registered(ours);
-
-	TRY(invalidate(&ends[1], theirs->mr->rkey));
-	TRY(pages_register(theirs, IB_ACCESS_REMOTE_READ));
-	pages_fill(theirs, 40);
-	TRY(rdma(&ends[0], IB_WR_RDMA_READ, &sge, 1, theirs->mr->iova, theirs->mr->rkey, 0));
-	TRY(pages_differ(ours, 40));
-	pages_fill(ours, 41);
-	TRY(rdma(&ends[0], IB_WR_RDMA_WRITE, &sge, 1, theirs->mr->iova, theirs->mr->rkey,
-		 IB_WC_REM_ACCESS_ERR));
-	return pages_differ(theirs, 40);
-}
-
-int case_remote_access(struct end ends[2])
-{
-	return with_pages(ends, remote_access);
+	return with_pages(ends, PAGES, LAST, atomics);
 }
