@@ -73,7 +73,7 @@ static void side_open(struct side *s, const char *name, int gid_index)
 	must(s->mr, "no memory region");
 }
 
-static struct ibv_qp *qp_make(struct side *s)
+static struct ibv_qp *qp_make(struct side *s, struct ibv_pd *pd)
 {
 	struct ibv_qp_init_attr init = {
 		.send_cq = s->cq,
@@ -81,7 +81,7 @@ static struct ibv_qp *qp_make(struct side *s)
 		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
-	struct ibv_qp *qp = ibv_create_qp(s->pd, &init);
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 
 	must(qp, "no queue pair");
 	return qp;
@@ -92,7 +92,8 @@ static void qp_connect(struct side *s, struct ibv_qp *qp, struct side *to, uint3
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_ATOMIC,
 	};
 
 	must(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -121,13 +122,19 @@ static void qp_connect(struct side *s, struct ibv_qp *qp, struct side *to, uint3
 			    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), "RTS");
 }
 
-static struct link link_make(void)
+/* The owner's queue pair is of that protection domain. */
+static struct link link_make_in(struct ibv_pd *pd)
 {
-	struct link l = { .peer = qp_make(&peer), .owner = qp_make(&owner) };
+	struct link l = { .peer = qp_make(&peer, peer.pd), .owner = qp_make(&owner, pd) };
 
 	qp_connect(&peer, l.peer, &owner, l.owner->qp_num);
 	qp_connect(&owner, l.owner, &peer, l.peer->qp_num);
 	return l;
+}
+
+static struct link link_make(void)
+{
+	return link_make_in(owner.pd);
 }
 
 static struct ibv_wc completion(struct side *s)
@@ -178,6 +185,24 @@ static enum ibv_wc_status write_by(struct ibv_qp *qp, uint64_t address, uint32_t
 		.wr.rdma = { .remote_addr = address, .rkey = key },
 	};
 
+	return post(&peer, qp, &wr);
+}
+
+/* The peer reads 8 bytes, or adds 1 to them, into the middle of its memory. */
+static enum ibv_wc_status fetch_by(struct ibv_qp *qp, enum ibv_wr_opcode opcode, uint64_t address,
+				   uint32_t key)
+{
+	struct ibv_sge sge = { (uintptr_t)peer.memory + SIZE / 2, 8, peer.mr->lkey };
+	struct ibv_send_wr wr = { .opcode = opcode, .sg_list = &sge, .num_sge = 1 };
+
+	if (opcode == IBV_WR_RDMA_READ) {
+		wr.wr.rdma.remote_addr = address;
+		wr.wr.rdma.rkey = key;
+	} else {
+		wr.wr.atomic.remote_addr = address;
+		wr.wr.atomic.rkey = key;
+		wr.wr.atomic.compare_add = 1;
+	}
 	return post(&peer, qp, &wr);
 }
 
@@ -322,6 +347,143 @@ static void zero_based(void)
 	link_end(&l);
 }
 
+/*
+ * A window whose addresses begin at 0 lies somewhere else: no address may wrap around to
+ * what is in front of it. Each refusal ends a queue pair, and with it what its window allows.
+ */
+static void zero_based_wrap(void)
+{
+	static const uint8_t zeros[SIZE];
+	struct {
+		uint64_t address;
+		uint32_t length;
+		const char *what;
+	} bad[] = {
+		{ -1ULL, 1, "the byte in front of the window" },
+		{ -(uint64_t)WINDOW, 8, "the beginning of the region" },
+		{ -4ULL, 8, "4 bytes in front of the window, and 4 in it" },
+		{ LENGTH, 1, "the byte behind the window" },
+		{ place(WINDOW), 8, "the address that the window has in the process" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct ibv_mw *mw = window(IBV_MW_TYPE_2);
+		struct link l = link_make();
+		uint32_t key = ibv_inc_rkey(mw->rkey);
+
+		expect(bind(l.owner, mw, key, owner.mr, place(WINDOW), LENGTH,
+			    IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ZERO_BASED), IBV_WC_SUCCESS, "bind");
+		expect(write_by(l.peer, LENGTH - 8, key, 8), IBV_WC_SUCCESS, "write in the window");
+		bytes_at(WINDOW + LENGTH - 8, 8);
+		expect(write_by(l.peer, bad[i].address, key, bad[i].length),
+		       IBV_WC_REM_ACCESS_ERR, bad[i].what);
+		must(!memcmp(owner.memory, zeros, SIZE), "%s: bytes changed", bad[i].what);
+		must(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
+		link_end(&l);
+	}
+}
+
+/* What a window allows is what its bind names, not what its region allows. */
+static void access_rights(void)
+{
+	static const struct {
+		enum ibv_wr_opcode opcode;
+		int needs;
+		const char *what;
+	} operations[] = {
+		{ IBV_WR_RDMA_WRITE, IBV_ACCESS_REMOTE_WRITE, "write" },
+		{ IBV_WR_RDMA_READ, IBV_ACCESS_REMOTE_READ, "read" },
+		{ IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_ACCESS_REMOTE_ATOMIC, "atomic" },
+	};
+	unsigned int allowed, asked;
+
+	for (allowed = 0; allowed < 3; allowed++) {
+		for (asked = 0; asked < 3; asked++) {
+			struct ibv_mw *mw = window(IBV_MW_TYPE_2);
+			struct link l = link_make();
+			uint32_t key = ibv_inc_rkey(mw->rkey);
+			enum ibv_wc_status status;
+			uint64_t was = 41, now;
+
+			memcpy(owner.memory + WINDOW, &was, 8);
+			memset(peer.memory + SIZE / 2, 0, 8);
+			expect(bind(l.owner, mw, key, owner.mr, place(WINDOW), LENGTH,
+				    operations[allowed].needs), IBV_WC_SUCCESS, "bind");
+			status = asked ? fetch_by(l.peer, operations[asked].opcode, place(WINDOW), key) :
+					 write_by(l.peer, place(WINDOW), key, 8);
+			memcpy(&now, owner.memory + WINDOW, 8);
+			must(status == (asked == allowed ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR),
+			     "a window for %s, asked for %s: %s", operations[allowed].what,
+			     operations[asked].what, ibv_wc_status_str(status));
+			if (asked != allowed)
+				must(now == was, "a window for %s: %s changes bytes",
+				     operations[allowed].what, operations[asked].what);
+			else if (asked)
+				must(!memcmp(peer.memory + SIZE / 2, &was, 8) &&
+				     now == was + (asked == 2), "%s: wrong bytes", operations[asked].what);
+			else
+				bytes_at(WINDOW, 8);
+			if (asked && asked != allowed)
+				must(!*(uint64_t *)(peer.memory + SIZE / 2), "%s: bytes came",
+				     operations[asked].what);
+			must(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
+			link_end(&l);
+		}
+	}
+}
+
+/* Neither bound nor used by a queue pair of another protection domain. */
+static void other_pd(void)
+{
+	struct ibv_mr *foreign = ibv_reg_mr(owner.other_pd, owner.memory, SIZE, ALL);
+	struct ibv_mw *one = window(IBV_MW_TYPE_1), *two = window(IBV_MW_TYPE_2);
+	struct ibv_mw_bind b = {
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = { owner.mr, place(WINDOW), LENGTH, IBV_ACCESS_REMOTE_WRITE },
+	};
+	struct {
+		struct ibv_mw *mw;
+		struct ibv_mr *mr;
+		const char *what;
+	} bad[] = {
+		{ one, owner.mr, "a window of type 1" },
+		{ one, foreign, "a window of type 1, to a region of the queue pair's domain" },
+		{ two, owner.mr, "a window of type 2" },
+		{ two, foreign, "a window of type 2, to a region of the queue pair's domain" },
+	};
+	struct link l;
+	uint32_t old;
+	unsigned int i;
+
+	must(foreign, "ibv_reg_mr");
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		l = link_make_in(owner.other_pd);
+		old = bad[i].mw->rkey;
+		expect(bind(l.owner, bad[i].mw, ibv_inc_rkey(old), bad[i].mr, place(WINDOW), LENGTH,
+			    IBV_ACCESS_REMOTE_WRITE), IBV_WC_MW_BIND_ERR, bad[i].what);
+		bad[i].mw->rkey = old;
+		link_end(&l);
+	}
+	/* of type 1 it is the whole domain's, whoever has bound it */
+	l = link_make();
+	must(!ibv_bind_mw(l.owner, one, &b), "ibv_bind_mw");
+	expect(completion(&owner).status, IBV_WC_SUCCESS, "bind");
+	link_end(&l);
+	l = link_make();
+	expect(write_by(l.peer, place(WINDOW), one->rkey, LENGTH), IBV_WC_SUCCESS,
+	       "write by another queue pair of the domain");
+	bytes_at(WINDOW, LENGTH);
+	link_end(&l);
+	l = link_make_in(owner.other_pd);
+	expect(write_by(l.peer, place(WINDOW), one->rkey, 8), IBV_WC_REM_ACCESS_ERR,
+	       "write by a queue pair of another domain");
+	must(!owner.memory[WINDOW], "it has written");
+	link_end(&l);
+	must(!ibv_dealloc_mw(one) && !ibv_dealloc_mw(two), "ibv_dealloc_mw");
+	must(!ibv_dereg_mr(foreign), "ibv_dereg_mr");
+}
+
 static void send_inv(void)
 {
 	struct ibv_mw *mw = window(IBV_MW_TYPE_2);
@@ -369,6 +531,7 @@ static void bind_errors(void)
 		const char *what;
 		struct ibv_mr *mr;
 		uint64_t address, length;
+		int access;
 	} bad[] = {
 		{ "a region without MW_BIND", plain, place(0), 8 },
 		{ "a region that is only read", reading, place(0), 8 },
@@ -376,6 +539,9 @@ static void bind_errors(void)
 		{ "a window in front of the region", owner.mr, place(0) - 1, 8 },
 		{ "a window beyond the region", owner.mr, place(SIZE - 4), 8 },
 		{ "a window that wraps", owner.mr, place(8), ~0ULL - 4 },
+		{ "a window from 0 that wraps", owner.mr, place(8), ~0ULL - 4, IBV_ACCESS_ZERO_BASED },
+		{ "a window from 0 that wraps to itself", owner.mr, place(8), -(uint64_t)place(0),
+		  IBV_ACCESS_ZERO_BASED },
 		{ "an empty window of type 2", owner.mr, place(0), 0 },
 	};
 	uint32_t key = ibv_inc_rkey(mw->rkey), old = mw->rkey;
@@ -387,7 +553,7 @@ static void bind_errors(void)
 		l = link_make();
 		mw->rkey = old;
 		expect(bind(l.owner, mw, key, bad[i].mr, bad[i].address, bad[i].length,
-			    IBV_ACCESS_REMOTE_WRITE), IBV_WC_MW_BIND_ERR, bad[i].what);
+			    IBV_ACCESS_REMOTE_WRITE | bad[i].access), IBV_WC_MW_BIND_ERR, bad[i].what);
 		link_end(&l);
 	}
 	must(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
@@ -417,6 +583,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {
 		{ "type-1", type_1 }, { "type-2", type_2 }, { "zero-based", zero_based },
+		{ "zero-based-wrap", zero_based_wrap }, { "access-rights", access_rights },
+		{ "other-pd", other_pd },
 		{ "send-inv", send_inv }, { "bind-errors", bind_errors },
 		{ "region-in-use", region_in_use },
 	};
