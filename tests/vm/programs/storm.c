@@ -11,6 +11,9 @@
  *			messages at the same time; every byte is compared
  *	storm crowd PROCESSES SECONDS [SEED]	torture of two pairs in each
  *			process; half of them are killed
+ *	storm compare ROUNDS [SEED]	over one connection WRITEs, READs, SENDs and
+ *			atomics beside each other, so many times; then every byte of
+ *			both memories is what it must be, also beside the messages
  *
  * With STORM_ON_DEMAND in the environment memory is not pinned, and its pages go, too.
  *
@@ -39,6 +42,8 @@ enum {
 	MEMORY		= 1 << 18,	/* of a side */
 	LONGEST		= 1 << 16,
 	SCALE_BYTES	= 2048,		/* of a message of "scale" */
+	SLOT		= MEMORY / DEPTH,	/* of a message of "compare" */
+	ATOMICS		= 4,		/* of a round of "compare" */
 	BATCH		= 1000,		/* queue pairs of "lives" at a time */
 	GONE		= 3,		/* exit status */
 	ACCESS		= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -481,6 +486,123 @@ static void scale(int pairs, int messages)
 	counts();
 }
 
+/* --- compare ----------------------------------------------------------------- */
+
+/* What both memories must be */
+static uint8_t *wanted[2];
+
+static void fill(uint8_t *memory)
+{
+	uint64_t number;
+	int i;
+
+	for (i = 0; i < MEMORY; i += sizeof(number)) {
+		number = random64();
+		memcpy(memory + i, &number, sizeof(number));
+	}
+}
+
+/* A message from the first queue pair to the second or back, inside a slot. */
+static void post_message(struct ibv_qp *qp[2], enum ibv_wr_opcode opcode, int slot)
+{
+	uint32_t begin = slot * SLOT + below(64), length = below(SLOT - 128);
+	struct ibv_sge here = { (uintptr_t)sides[0].memory + begin, length, sides[0].mr->lkey };
+	struct ibv_sge there = { (uintptr_t)sides[1].memory + begin, length, sides[1].mr->lkey };
+	struct ibv_recv_wr recv = { .sg_list = &there, .num_sge = 1 }, *bad_recv;
+	struct ibv_send_wr wr = {
+		.opcode = opcode,
+		.sg_list = &here,
+		.num_sge = 1,
+		.wr.rdma = { .remote_addr = there.addr, .rkey = sides[1].mr->rkey },
+	}, *bad;
+	int to = opcode != IBV_WR_RDMA_READ;
+
+	if (opcode == IBV_WR_SEND)
+		must(ibv_post_recv(qp[1], &recv, &bad_recv), "post_recv");
+	memcpy(wanted[to] + begin, sides[!to].memory + begin, length);
+	must(ibv_post_send(qp[0], &wr, &bad), "post_send");
+}
+
+/* The word at @at of the second memory changes; what it was comes to one of the first. */
+static void post_atomic(struct ibv_qp *qp, uint32_t at, uint32_t result)
+{
+	struct ibv_sge sge = { (uintptr_t)sides[0].memory + result, 8, sides[0].mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = one_in(2) ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.wr.atomic = { .remote_addr = (uintptr_t)sides[1].memory + at,
+			       .rkey = sides[1].mr->rkey, .swap = random64() },
+	}, *bad;
+	uint64_t word;
+
+	memcpy(&word, wanted[1] + at, 8);
+	memcpy(wanted[0] + result, &word, 8);
+	if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.compare_add = random64();
+		word += wr.wr.atomic.compare_add;
+	} else {
+		/* every third one in vain */
+		wr.wr.atomic.compare_add = word + one_in(3);
+		if (wr.wr.atomic.compare_add == word)
+			word = wr.wr.atomic.swap;
+	}
+	memcpy(wanted[1] + at, &word, 8);
+	must(ibv_post_send(qp, &wr, &bad), "post_send");
+}
+
+static void compare(int rounds)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND };
+	struct ibv_qp *qp[2];
+	int i, round, side;
+
+	open_both(4 * DEPTH);
+	for (side = 0; side < 2; side++) {
+		qp[side] = qp_create(&sides[side]);
+		wanted[side] = malloc(MEMORY);
+	}
+	if (!pair_connect(qp, true))
+		die("modify_qp to RTR");
+	for (round = 0; round < rounds; round++) {
+		uint64_t sends = sent + DEPTH, receives = received;
+		double start = now();
+
+		for (side = 0; side < 2; side++) {
+			fill(sides[side].memory);
+			memcpy(wanted[side], sides[side].memory, MEMORY);
+		}
+		for (i = 0; i < DEPTH; i++) {
+			enum ibv_wr_opcode opcode = opcodes[below(3)];
+
+			if (i % (DEPTH / ATOMICS) == 1) {
+				post_atomic(qp[0], (DEPTH - 1) * SLOT, (DEPTH - 1) * SLOT + 8 * i);
+				continue;
+			}
+			receives += opcode == IBV_WR_SEND;
+			/* the last slot is the atomics', theirs is the last message's */
+			post_message(qp, opcode, i == DEPTH - 1 ? 1 : i);
+		}
+		while ((sent < sends || received < receives) && !failures && now() - start < 60)
+			poll_cq();
+		if (sent != sends || received != receives) {
+			counts();
+			fprintf(stderr, "storm: round %d: not all is done\n", round);
+			exit(1);
+		}
+		for (side = 0; side < 2; side++) {
+			for (i = 0; i < MEMORY && sides[side].memory[i] == wanted[side][i]; i++)
+				;
+			if (i == MEMORY)
+				continue;
+			fprintf(stderr, "storm: round %d: byte %d of slot %d of rxe%d is wrong\n",
+				round, i % SLOT, i / SLOT, side);
+			exit(1);
+		}
+	}
+	counts();
+}
+
 static void crowd(int processes, double seconds)
 {
 	int i, status, good = 0, killed = 0;
@@ -515,11 +637,12 @@ static void crowd(int processes, double seconds)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
-	int numbers = !strcmp(what, "lives") ? 1 : 2;
+	int numbers = !strcmp(what, "lives") || !strcmp(what, "compare") ? 1 : 2;
 
 	if (argc < 2 + numbers) {
 		fprintf(stderr, "usage: storm torture PAIRS SECONDS [SEED] | storm lives COUNT [SEED]\n"
-			"       storm scale PAIRS MESSAGES | storm crowd PROCESSES SECONDS [SEED]\n");
+			"       storm scale PAIRS MESSAGES | storm crowd PROCESSES SECONDS [SEED]\n"
+			"       storm compare ROUNDS [SEED]\n");
 		return 2;
 	}
 	seed = argc > 2 + numbers ? strtoull(argv[2 + numbers], NULL, 0) :
@@ -532,6 +655,8 @@ int main(int argc, char **argv)
 		torture(atoi(argv[2]), atof(argv[3]));
 	else if (!strcmp(what, "lives"))
 		lives(atoi(argv[2]));
+	else if (!strcmp(what, "compare"))
+		compare(atoi(argv[2]));
 	else if (!strcmp(what, "scale"))
 		scale(atoi(argv[2]), atoi(argv[3]));
 	else if (!strcmp(what, "crowd"))

@@ -48,6 +48,26 @@ bad_wire() {
 	return $status
 }
 
+# again: packets that were sent once more, by both devices
+again() { echo $(($(counter rxe0 retransmitted_packets) + $(counter rxe1 retransmitted_packets))); }
+
+# contents MODE ROUNDS WORDS...: WRITE, READ, SEND and atomics beside each other; each byte
+# of both memories is compared, and an atomic that is executed twice shows
+contents() {
+	local before status=0
+
+	[ -x "${PROGRAMS:-.}/storm" ] || { skip "no programs: start it with tests/run vm"; return; }
+	before=$(again)
+	veth_bursts "$1" && wire "${@:3}" || return
+	timeout -k 5 $((PATIENCE * 2)) "$PROGRAMS/storm" compare "$2" "${SEED:-$RANDOM$RANDOM}" ||
+		{ status=1; bad "storm compare: status $?: $(tail -n 1 "$CASE_LOG")"; what_happened; }
+	wire
+	veth_bursts whole || return
+	[ $status -eq 0 ] || return
+	echo "$(($(again) - before)) packets sent again"
+	[ "$(again)" -gt "$before" ] || bad "nothing was lost"
+}
+
 # economy LOSS PERCENT: 400 WRITEs take no more than PERCENT % of the packets needed
 economy() {
 	local needed=$((400 * 64)) sent
@@ -94,6 +114,9 @@ if netem_there; then
 	check corrupt bad_wire corrupt 1%
 	check delay bad_wire delay 1ms 1ms
 	check mixture bad_wire delay 1ms 1ms loss 1% duplicate 2% corrupt 0.5%
+	check contents-loss contents single 25 loss 5%
+	check contents-bursts contents whole 25 loss 5%
+	check contents-mixture contents single 25 delay 1ms 1ms loss 3% duplicate 3% corrupt 1%
 	check economy economy 1 120
 	check speed-write speed write
 	check speed-read speed read
