@@ -105,6 +105,7 @@ enum {
 	RXE_MAX_UCONTEXT	= 0x1000,
 	RXE_MAX_RD_ATOMIC	= 128,
 	RXE_MAX_GID		= 1024,
+	/* RoCE has no partitions but the default one: no subnet manager fills a table (A16) */
 	RXE_MAX_PKEY		= 1,
 	RXE_DEFAULT_PKEY	= 0xffff,
 	/* Payload of one request stream on its way, the window in bytes ... */

@@ -53,7 +53,9 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	attr->page_size_cap		= ~0ull << PAGE_SHIFT;
 	attr->max_qp			= RXE_MAX_QP;
 	attr->max_qp_wr			= RXE_MAX_QP_WR;
-	attr->device_cap_flags		= IB_DEVICE_CURR_QP_STATE_MOD |
+	attr->device_cap_flags		= IB_DEVICE_BAD_PKEY_CNTR |
+					  IB_DEVICE_BAD_QKEY_CNTR |
+					  IB_DEVICE_CURR_QP_STATE_MOD |
 					  IB_DEVICE_PORT_ACTIVE_EVENT |
 					  IB_DEVICE_SYS_IMAGE_GUID |
 					  IB_DEVICE_RC_RNR_NAK_GEN |

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # devinfo.sh - what the device says about itself.
 
-# field NAME: of ibv_devinfo -v, as the first case has seen it
+# field NAME: of ibv_devinfo -v, as it was run last
 INFO=$LOGS/devinfo.info
 field() { awk -v n="$1:" '$1 == n { print $2; exit }' "$INFO"; }
 at_least() { [ "$(field "$1")" -ge "$2" ] 2>/dev/null || bad "$1 is '$(field "$1")', less than $2"; }
@@ -13,12 +13,18 @@ devinfo() {
 	cat "$INFO"
 	is hca_id rxe0 && is transport InfiniBand && is phys_port_cnt 1 && is link_layer Ethernet &&
 		is state PORT_ACTIVE && is max_mtu 4096 && is active_mtu 4096 &&
-		is atomic_cap ATOMIC_HCA
+		is atomic_cap ATOMIC_HCA && has_flag BAD_PKEY_CNTR && has_flag BAD_QKEY_CNTR
 }
+has_flag() { grep -qw "$1" "$INFO" || bad "no flag $1"; }
 
-# At least what the kernel's own driver promises.
+# At least what the kernel's own driver promises; of P_Keys there is one, the default one,
+# and the kernel's own driver, which says 64, has no more in the port's table.
 limits() {
 	local name
+
+	is max_pkeys 1 && is max_msg_sz 0x80000000 && is gid_tbl_len 1024 || return
+	[ "$(cat /sys/class/infiniband/rxe0/ports/1/pkeys/*)" = 0xffff ] ||
+		bad "P_Keys: $(cat /sys/class/infiniband/rxe0/ports/1/pkeys/*)" || return
 
 	for name in max_qp=1048560 max_qp_wr=1048576 max_sge=32 max_sge_rd=32 max_cq=1048576 max_cqe=32767 \
 		max_mr=524286 max_mw=524286 max_pd=1048576 max_ah=32767 max_srq=917503 max_srq_wr=1048576 \
@@ -53,6 +59,51 @@ asyncwatch() {
 	kill $watch
 	eventually port_is rxe0 ACTIVE || bad "the port stays $(port_state rxe0)"
 	! grep -q '^' "$REASON"
+}
+
+# port DEVICE FIELD VALUE [FIELD VALUE...]: what it says now
+port() {
+	ibv_devinfo -v -d "$1" >"$INFO" || bad "ibv_devinfo -d $1 fails" || return
+	shift
+	while [ $# -gt 0 ]; do
+		is "$1" "$2" || return
+		shift 2
+	done
+}
+
+# A netdev that is down is a port that is disabled, one without carrier polls.
+port_states() {
+	port rxe0 state PORT_ACTIVE phys_state LINK_UP active_speed 10.0 active_width 1X || return
+	n2 ip link set veth1 down
+	eventually port_is rxe0 DOWN
+	port rxe0 state PORT_DOWN phys_state POLLING && port rxe1 state PORT_DOWN phys_state DISABLED || return
+	n1 ip link set veth0 down
+	port rxe0 state PORT_DOWN phys_state DISABLED || return
+	n1 ip link set veth0 up
+	n2 ip link set veth1 up
+	eventually port_is rxe0 ACTIVE && port rxe0 state PORT_ACTIVE phys_state LINK_UP
+}
+
+# The speed is the netdev's, in lanes of the speeds that InfiniBand knows: those of a tap
+# device are what it is told.
+speeds() {
+	local speed wanted width status=0
+
+	modprobe -q tun
+	n1 ip tuntap add dev tap7 mode tap || { skip "no tap devices here"; return; }
+	link_add ns1 rxe7 tap7 || return
+	while read -r speed wanted width; do
+		n1 ethtool -s tap7 speed "$speed" duplex full ||
+			{ skip "tap devices of this kernel have one speed"; status=$?; break; }
+		port rxe7 active_speed "$wanted" active_width "$width" || { status=1; break; }
+	done <<-END
+		1000 2.5 1X
+		25000 25.0 1X
+		100000 25.0 4X
+	END
+	link_delete rxe7
+	n1 ip link del tap7
+	return $status
 }
 
 gid_table() {
@@ -92,5 +143,7 @@ check gids gid_table
 check netlink netlink
 check counters counters
 check asyncwatch asyncwatch
+check port-states port_states
+check speeds speeds
 check no-such-device bad_device
 check clean cleanup_all
