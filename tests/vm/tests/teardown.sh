@@ -56,6 +56,13 @@ delete_netdev() {
 	client_ends
 }
 
+# A device does not move with its netdev.
+move_netdev() {
+	n2 timeout "$PATIENCE" ip link set veth1 netns ns1 || bad "ip link set netns: status $?" || return
+	eventually device_gone rxe1 || bad "rxe1 outlives its netdev in that namespace" || return
+	client_ends
+}
+
 delete_namespace() {
 	timeout "$PATIENCE" ip netns del ns2 || bad "ip netns del: status $?" || return
 	eventually device_gone rxe1 || bad "rxe1 outlives its namespace" || return
@@ -92,7 +99,7 @@ killed_early() {
 }
 
 for case in kill_both kill_client kill_server netdev_down remove_module delete_link_of_client \
-	delete_link_of_server delete_netdev delete_namespace; do
+	delete_link_of_server delete_netdev move_netdev delete_namespace; do
 	# A failed case must not spoil the next one.
 	check "${case//_/-}" with_traffic "$case" || fresh_start
 done
