@@ -5,6 +5,7 @@
  *	rings SECONDS [SEED]
  *	rings chase SECONDS
  *	rings orphan ROUNDS
+ *	rings shared SECONDS [SEED]
  *
  * Makes real connections between rxe0 and rxe1, finds the queues that libibverbs
  * has mapped, and from then on fills them by itself: work requests with counts,
@@ -21,17 +22,23 @@
  *
  * "orphan" keeps the mappings in a child, which writes to them long after the
  * parent has destroyed the queues and made others.
+ *
+ * "shared" lies in a shared receive queue: a child writes to its ring while messages
+ * to two queue pairs take receives from it, and while the parent resizes it and sets
+ * its limit. Children are killed in the middle of it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,6 +54,8 @@ enum {
 	MEMORY		= 1 << 16,
 	RINGS		= 16,
 	ROUND_STEPS	= 400,
+	PAIR_RINGS	= 2 * 3,	/* send, receive and completion queues of a connection */
+	SHARED_RINGS	= 2 * 5 + 1,	/* of two connections, and the shared one */
 };
 
 /* The queue header of the ABI */
@@ -134,6 +143,7 @@ struct side {
 	struct ibv_pd		*other_pd;
 	struct ibv_cq		*cq;
 	struct ibv_qp		*qp;
+	struct ibv_srq		*srq;
 	uint8_t			*memory;
 	uint8_t			*canary;
 	struct ibv_mr		*mr;
@@ -145,7 +155,7 @@ struct side {
 static struct mapped rings[RINGS];
 static int num_rings;
 static volatile bool stop;
-static uint64_t doorbells, completions, rounds;
+static uint64_t doorbells, completions, rounds, resizes;
 
 _Static_assert(sizeof(struct swqe) == 208, "size of a send WQE");
 _Static_assert(sizeof(struct rwqe) == 40, "size of a receive WQE");
@@ -200,13 +210,14 @@ static void side_open(struct side *s, const char *name)
 	s->gid_index = i;
 }
 
-static void side_create(struct side *s, uint32_t receives)
+static void side_create(struct side *s, uint32_t receives, uint32_t receive_sges)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 		.cap = { .max_send_wr = DEPTH - 1, .max_recv_wr = receives, .max_send_sge = SGES,
-			 .max_recv_sge = RECV_SGES, .max_inline_data = INLINE },
+			 .max_recv_sge = receive_sges, .max_inline_data = INLINE },
+		.srq = s->srq,
 	};
 
 	s->cq = ibv_create_cq(s->context, 4 * DEPTH, NULL, NULL, 0);
@@ -272,7 +283,7 @@ static void side_check(const struct side *s)
 
 /* --- the queues, as mapped into this process ----------------------------------- */
 
-static void find_rings(void)
+static void find_rings(int expected)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long from, to;
@@ -293,9 +304,8 @@ static void find_rings(void)
 	}
 	if (maps)
 		fclose(maps);
-	/* two queue pairs: send, receive and completion queues */
-	if (num_rings != 6) {
-		fprintf(stderr, "rings: %d mapped queues instead of 6\n", num_rings);
+	if (num_rings != expected) {
+		fprintf(stderr, "rings: %d mapped queues instead of %d\n", num_rings, expected);
 		exit(1);
 	}
 }
@@ -439,11 +449,11 @@ static void one_round(struct side *a, struct side *b)
 	pthread_t thread;
 	int i;
 
-	side_create(a, DEPTH - 1);
-	side_create(b, DEPTH - 1);
+	side_create(a, DEPTH - 1, RECV_SGES);
+	side_create(b, DEPTH - 1, RECV_SGES);
 	side_connect(a, b);
 	side_connect(b, a);
-	find_rings();
+	find_rings(PAIR_RINGS);
 	stop = false;
 	if (threaded && pthread_create(&thread, NULL, scribbler, &w))
 		die("pthread_create");
@@ -491,11 +501,11 @@ static int chase(struct side *a, struct side *b, int limit)
 	int i;
 
 	/* so long that a thread which pauses is not caught up with */
-	side_create(a, LONG_DEPTH - 1);
-	side_create(b, LONG_DEPTH - 1);
+	side_create(a, LONG_DEPTH - 1, RECV_SGES);
+	side_create(b, LONG_DEPTH - 1, RECV_SGES);
 	side_connect(a, b);
 	side_connect(b, a);
-	find_rings();
+	find_rings(PAIR_RINGS);
 	for (i = 0; i < num_rings; i++)
 		if (is_receive(&rings[i]))
 			receives = &rings[i];
@@ -524,11 +534,11 @@ static void orphan(struct side *a, struct side *b)
 	int status, i, j;
 	pid_t child;
 
-	side_create(a, DEPTH - 1);
-	side_create(b, DEPTH - 1);
+	side_create(a, DEPTH - 1, RECV_SGES);
+	side_create(b, DEPTH - 1, RECV_SGES);
 	side_connect(a, b);
 	side_connect(b, a);
-	find_rings();
+	find_rings(PAIR_RINGS);
 	child = fork();
 	if (child < 0)
 		die("fork");
@@ -545,15 +555,15 @@ static void orphan(struct side *a, struct side *b)
 	side_destroy(a);
 	side_destroy(b);
 	/* others take their place, perhaps their memory */
-	side_create(a, DEPTH - 1);
-	side_create(b, DEPTH - 1);
+	side_create(a, DEPTH - 1, RECV_SGES);
+	side_create(b, DEPTH - 1, RECV_SGES);
 	side_connect(a, b);
 	side_connect(b, a);
 	if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status)) {
 		fprintf(stderr, "rings: the child cannot write to its mappings\n");
 		exit(1);
 	}
-	find_rings();
+	find_rings(PAIR_RINGS);
 	for (i = 0; i < num_rings; i++) {
 		if (rings[i].shift > 10 || rings[i].ring->producer) {
 			fprintf(stderr, "rings: a new queue has the marks of an old one\n");
@@ -564,13 +574,172 @@ static void orphan(struct side *a, struct side *b)
 	side_destroy(b);
 }
 
+/* --- a shared receive queue ------------------------------------------------------ */
+
+static struct mapped find_shared(void)
+{
+	struct mapped found = {};
+	int i;
+
+	find_rings(SHARED_RINGS);
+	/* only its elements have room for so many SGEs */
+	for (i = 0; i < num_rings; i++)
+		if (is_receive(&rings[i]))
+			found = rings[i];
+	if (!found.ring)
+		die("the shared receive queue is not mapped");
+	return found;
+}
+
+/* A process that has the queue mapped, and posts to it what it likes. */
+static pid_t liar_start(const struct mapped *m, const struct side *s)
+{
+	uint64_t child_seed = random64() | 1;
+	pid_t child = fork();
+
+	if (child < 0)
+		die("fork");
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	seed = child_seed;
+	for (;;) {
+		switch (below(12)) {
+		case 0:
+			((uint32_t *)m->ring)[below(m->size / 4)] = nasty();
+			break;
+		case 1:
+			m->ring->producer = nasty();
+			break;
+		case 2:
+			m->ring->consumer = nasty();
+			m->ring->log2_elem_size = nasty();
+			m->ring->index_mask = nasty();
+			break;
+		default:
+			fill_sges(&((struct rwqe *)element(m, m->ring->producer))->dma, RECV_SGES, s);
+			m->ring->producer = (m->ring->producer + 1) & m->mask;
+		}
+		if (one_in(32))
+			usleep(1);
+	}
+}
+
+static void liar_end(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* An honest message to who shares the receives; the queue pair may be in error. */
+static void message(const struct side *a, const struct side *b)
+{
+	struct ibv_sge sge = { (uintptr_t)a->memory, below(one_in(4) ? 4000 : 100), a->mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = one_in(3) ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.wr.rdma = { .remote_addr = (uintptr_t)b->memory, .rkey = b->mr->rkey },
+	}, *bad;
+
+	ibv_post_send(a->qp, &wr, &bad);
+}
+
+/* Completions of a side; whether its queue pair is in order. */
+static bool works(const struct side *s, bool count)
+{
+	struct ibv_wc wc;
+	bool good = true;
+
+	while (ibv_poll_cq(s->cq, 1, &wc) > 0) {
+		good = good && wc.status == IBV_WC_SUCCESS;
+		completions += count && wc.status == IBV_WC_SUCCESS;
+	}
+	return good;
+}
+
+/* Another length, which is refused if so many receives seem to be posted, or a limit. */
+static void shared_modify(struct side *b, struct mapped *m, pid_t *child)
+{
+	struct ibv_srq_attr attr = { .max_wr = 1 + below(64), .srq_limit = below(80) };
+
+	if (!one_in(4)) {
+		ibv_modify_srq(b->srq, &attr, IBV_SRQ_LIMIT);
+		return;
+	}
+	if (ibv_modify_srq(b->srq, &attr, IBV_SRQ_MAX_WR))
+		return;
+	resizes++;
+	liar_end(*child);
+	*m = find_shared();
+	*child = liar_start(m, b);
+}
+
+static void shared_round(struct side *a, struct side *b)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = DEPTH - 1, .max_sge = RECV_SGES } };
+	struct side from[2], to[2];
+	bool alive[2] = { true, true };
+	struct mapped m;
+	pid_t child;
+	int i, j;
+
+	b->srq = ibv_create_srq(b->pd, &init);
+	if (!b->srq)
+		die("cannot create a shared receive queue");
+	for (i = 0; i < 2; i++) {
+		from[i] = *a;
+		to[i] = *b;
+		side_create(&from[i], 1, 1);
+		side_create(&to[i], 1, 1);
+		side_connect(&from[i], &to[i]);
+		side_connect(&to[i], &from[i]);
+	}
+	m = find_shared();
+	child = liar_start(&m, b);
+	for (i = 0; i < ROUND_STEPS && (alive[0] || alive[1]); i++) {
+		for (j = 0; j < 2; j++) {
+			message(&from[j], &to[j]);
+			alive[j] = works(&from[j], false) && works(&to[j], true) && alive[j];
+		}
+		if (one_in(8))
+			shared_modify(b, &m, &child);
+	}
+	/* destroyed under its hands, or after its death */
+	if (rounds & 1)
+		liar_end(child);
+	for (i = 0; i < 2; i++) {
+		side_destroy(&from[i]);
+		side_destroy(&to[i]);
+	}
+	if (ibv_destroy_srq(b->srq))
+		die("cannot destroy the shared receive queue");
+	b->srq = NULL;
+	if (!(rounds & 1))
+		liar_end(child);
+	side_check(a);
+	side_check(b);
+	rounds++;
+}
+
+static int shared(struct side *a, struct side *b, time_t end)
+{
+	while (time(NULL) < end || !rounds)
+		shared_round(a, b);
+	printf("%" PRIu64 " rounds, %" PRIu64 " receives, %" PRIu64 " resizes\n", rounds, completions,
+	       resizes);
+	return completions && resizes ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct side a = {}, b = {};
+	bool share = false;
 	time_t end;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: rings SECONDS [SEED] | rings chase SECONDS | rings orphan ROUNDS\n");
+		fprintf(stderr, "usage: rings SECONDS [SEED] | rings chase SECONDS | rings orphan ROUNDS | "
+			"rings shared SECONDS [SEED]\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "chase")) {
@@ -586,6 +755,11 @@ int main(int argc, char **argv)
 			orphan(&a, &b);
 		return 0;
 	}
+	if (!strcmp(argv[1], "shared") && argc > 2) {
+		share = true;
+		argv++;
+		argc--;
+	}
 	end = time(NULL) + atoi(argv[1]);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 2654435761u;
 	seed |= 1;
@@ -593,6 +767,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	side_open(&a, "rxe0");
 	side_open(&b, "rxe1");
+	if (share)
+		return shared(&a, &b, end);
 	while (time(NULL) < end || !rounds)
 		one_round(&a, &b);
 	printf("%" PRIu64 " rounds, %" PRIu64 " doorbells, %" PRIu64 " completions\n",

@@ -18,12 +18,12 @@ scribble() {
 	no_leaks && pingpong -n 20
 }
 
-# killed: the same, ended by SIGKILL in its middle
+# killed COUNT [MODE]: the same, ended by SIGKILL in its middle
 killed() {
 	local i pid
 
-	for i in 1 2 3 4 5; do
-		"$LOGS/bin/rings" 60 "$i" &
+	for ((i = 1; i <= $1; i++)); do
+		"$LOGS/bin/rings" ${2:+"$2"} 60 "$i" &
 		pid=$!
 		sleep "0.$((i * 17 % 10))5"
 		kill -9 "$pid"
@@ -46,10 +46,30 @@ orphan() {
 	no_leaks && pingpong -n 20
 }
 
+# shared: lies in a shared receive queue, beside who uses another one and does not lie
+shared() {
+	local pid turns=0
+
+	timeout -k 5 $((RINGS_SECONDS * 4 + 60)) "$LOGS/bin/rings" shared "$RINGS_SECONDS" ${RINGS_SEED:+"$RINGS_SEED"} \
+		>"$CASE_LOG.rings" 2>&1 &
+	pid=$!
+	while kill -0 $pid 2>/dev/null; do
+		pingpong_by ibv_srq_pingpong -q 2 -n 100 || break
+		turns=$((turns + 1))
+	done
+	wait $pid || bad "rings shared: status $?: $(tail -n 1 "$CASE_LOG.rings")" || return
+	cat "$CASE_LOG.rings"
+	[ ! -s "$REASON" ] || return
+	[ $turns -gt 0 ] || bad "nobody else used the device meanwhile" || return
+	counter rxe1 ring_violations
+	no_leaks && killed 3 shared
+}
+
 RINGS_SECONDS=${RINGS_SECONDS:-8}
 for name in "${wanted[@]}"; do
 	[[ $name != rings && $name != rings/scribble ]] || check scribble scribble
-	[[ $name != rings && $name != rings/killed ]] || check killed killed
+	[[ $name != rings && $name != rings/killed ]] || check killed killed 5
+	[[ $name != rings && $name != rings/shared ]] || check shared shared
 	[[ $name != rings && $name != rings/chase ]] || check chase chase
 	[[ $name != rings && $name != rings/orphan ]] || check orphan orphan
 done

@@ -20,7 +20,7 @@ import roce
 import verbs
 import wire
 from harness import Failure, case, check, equal, main
-from stranger import FIRST, MTU, OUR_QPN, SIZE, Far, Stranger, Unreliable
+from stranger import FIRST, MTU, OUR_QPN, REMOTE, RKEY, SIZE, Far, Stranger, Unreliable
 
 DATA = bytes(range(1, 252)) * 20
 UD = 0x60
@@ -83,6 +83,177 @@ def uc_errors():
         test.put(roce.SEND_ONLY, b"too long")
         test.put(roce.SEND_ONLY, b"four")
         test.got(6, b"four")
+        equal(test.queue.state(), e.IBV_QPS_RTS, "state")
+        test.silent()
+
+
+# Lengths of UC messages, and what their memory is full of before
+LENGTHS = (0, 3, MTU - 1, MTU, MTU + 1, 2 * MTU, 3 * MTU - 2)
+BEFORE = b"\xa5"
+IMM = b"\1\2\3\4"
+
+
+def cut(data, reth=b"", imm=b""):
+    """Opcode, extended headers and payload of each packet: a SEND, or a WRITE with a RETH."""
+    count = roce.packets(len(data), MTU)
+    for index in range(count):
+        first, last = index == 0, index == count - 1
+        kind = 4 if first and last else 0 if first else 2 if last else 1
+        yield ((roce.WRITE_FIRST if reth else roce.SEND_FIRST) + kind + bool(last and imm),
+               (reth if first else b"") + (imm if last else b""),
+               data[index * MTU:(index + 1) * MTU])
+
+
+def only_there(test, data, offset):
+    """The memory has these bytes there, and nowhere another byte than before."""
+    equal(test.memory.get(len(data), offset), data, "bytes in place")
+    rest = test.memory.get(offset) + test.memory.get(SIZE - offset - len(data), offset + len(data))
+    equal(rest.count(BEFORE), len(rest), "bytes beside that are as before")
+
+
+def immediate(test, wr_id, length, write):
+    """The next receive completion has the immediate data."""
+    done = test.queue.received()
+    equal((done.status, done.wr_id, done.byte_len, done.imm_data),
+          (0, wr_id, length, struct.unpack("=I", IMM)[0]), "receive")
+    equal(done.opcode, e.IBV_WC_RECV_RDMA_WITH_IMM if write else e.IBV_WC_RECV, "its opcode")
+    equal(done.wc_flags & e.IBV_WC_WITH_IMM, e.IBV_WC_WITH_IMM, "its flag")
+
+
+def uc_immediate(write):
+    """Messages with immediate data of every telling length, from us to the device."""
+    with Unreliable() as test:
+        for wr_id, length in enumerate(LENGTHS):
+            data = DATA[wr_id:wr_id + length]
+            test.memory.put(BEFORE * SIZE)
+            offset = 4096 + wr_id
+            # a WRITE takes a receive, and none of its bytes
+            test.receive(length=8 if write else SIZE - offset, offset=0 if write else offset,
+                         wr_id=wr_id)
+            reth = test.reth(length, offset) if write else b""
+            for opcode, extended, payload in cut(data, reth, IMM):
+                test.put(opcode, payload, extended)
+            immediate(test, wr_id, length, write)
+            only_there(test, data, offset)
+        test.queue.no_completion(test.queue.rcq, "one message, one completion")
+        test.silent()
+
+
+@case("uc-send-imm-received")
+def uc_send_imm():
+    """SEND with immediate data: bytes, completion, and no answer."""
+    uc_immediate(False)
+
+
+@case("uc-write-imm-received")
+def uc_write_imm():
+    """WRITE with immediate data: bytes where the RETH says, completion, and no answer."""
+    uc_immediate(True)
+
+
+@case("uc-sent")
+def uc_sent():
+    """What the device sends, byte for byte: a RETH first, ImmDt last, never an AckReq."""
+    verb = {(False, False): e.IBV_WR_SEND, (False, True): e.IBV_WR_SEND_WITH_IMM,
+            (True, False): e.IBV_WR_RDMA_WRITE, (True, True): e.IBV_WR_RDMA_WRITE_WITH_IMM}
+    psn = 0
+    with Unreliable() as test:
+        test.memory.put(DATA)
+        for write, imm in verb:
+            for length in LENGTHS:
+                test.queue.send(verb[write, imm], [test.memory.sge(length)], wr_id=length,
+                                remote=REMOTE if write else None, rkey=RKEY,
+                                imm=int.from_bytes(IMM, "big") if imm else 0,
+                                flags=e.IBV_SEND_SIGNALED | e.IBV_SEND_SOLICITED)
+                reth = roce.reth(REMOTE, RKEY, length) if write else b""
+                parts = list(cut(DATA[:length], reth, IMM if imm else b""))
+                for index, (opcode, extended, payload) in enumerate(parts):
+                    # whom a plain WRITE could wake there, nobody knows
+                    test.answer(roce.UC | opcode, psn, extended, payload, ackreq=False,
+                                se=index == len(parts) - 1 and (imm or not write))
+                    psn = roce.psn_add(psn, 1)
+                done = test.queue.sent()
+                equal((done.status, done.wr_id), (0, length), "send completion")
+        test.silent()
+
+
+INLINE = 512
+
+
+@case("uc-inline")
+def uc_inline():
+    """Inline data up to the longest: no key is asked for, and the buffer is free at once."""
+    with Unreliable(inline=INLINE) as test:
+        for psn, length in enumerate((0, 1, INLINE - 1, INLINE)):
+            test.memory.put(DATA)
+            test.queue.send(e.IBV_WR_SEND, [test.memory.sge(length, lkey=0)], wr_id=length,
+                            flags=e.IBV_SEND_SIGNALED | e.IBV_SEND_INLINE)
+            test.memory.put(bytes(INLINE))
+            test.answer(roce.UC | roce.SEND_ONLY, psn, b"", DATA[:length])
+            done = test.queue.sent()
+            equal((done.status, done.wr_id), (0, length), "send completion")
+        test.silent()
+    try:
+        verbs.Queue(Far.device[4], kind=e.IBV_QPT_UC, inline=INLINE + 1).close()
+    except PyverbsRDMAError:
+        return
+    raise Failure(f"a queue pair for {INLINE + 1} bytes of inline data")
+
+
+def uc_write_gap(imm):
+    """A WRITE of three packets, of which one is lost: first, middle or last."""
+    with Unreliable() as test:
+        test.memory.put(BEFORE * SIZE)
+        test.receive(length=64, offset=SIZE - 64, wr_id=7)
+        for lost in range(3):
+            offset = 4096 * (lost + 1)
+            skip = 0
+            for index, (opcode, extended, payload) in enumerate(
+                    cut(DATA[:3 * MTU], test.reth(3 * MTU, offset), imm)):
+                if index == lost:
+                    skip = 1
+                    continue
+                test.put(opcode, payload, extended, skip=skip)
+                skip = 0
+            # the next message is whole; what is behind the last packet is lost with it
+            test.put(roce.WRITE_ONLY, b"whole", test.reth(5, 4096 * 5 + lost), skip=skip)
+            soon(lambda: test.memory.get(5, 4096 * 5 + lost) == b"whole", "the next WRITE")
+            test.memory.put(BEFORE * 5, 4096 * 5 + lost)
+            # what came before the hole, and nothing behind it
+            only_there(test, DATA[:lost * MTU], offset)
+            test.memory.put(BEFORE * lost * MTU, offset)
+            test.queue.no_completion(test.queue.rcq, "a WRITE with a hole")
+        test.put(roce.WRITE_ONLY_IMM, b"whole", test.reth(5, 4096) + IMM)
+        immediate(test, 7, 5, True)
+        only_there(test, b"whole", 4096)
+        test.queue.no_completion(test.queue.rcq, "a WRITE with a hole")
+        test.silent()
+
+
+@case("uc-gap-in-a-write")
+def uc_gap_write():
+    """Nothing is placed behind a hole; the next message is executed."""
+    uc_write_gap(b"")
+
+
+@case("uc-gap-in-a-write-imm")
+def uc_gap_write_imm():
+    """Nor does it complete a receive: that is the next message's."""
+    uc_write_gap(IMM)
+
+
+@case("uc-write-imm-no-receive")
+def uc_write_imm_no_receive():
+    """Without a receive it is dropped, without a word, and the QP lives on."""
+    with Unreliable() as test:
+        test.put(roce.WRITE_ONLY_IMM, b"lost", test.reth(4) + IMM)
+        test.put(roce.WRITE_FIRST, DATA[:MTU], test.reth(MTU + 4))
+        test.put(roce.WRITE_LAST_IMM, b"lost", IMM)
+        test.put(roce.WRITE_ONLY, b"seen", test.reth(4, SIZE - 64))
+        soon(lambda: test.memory.get(4, SIZE - 64) == b"seen", "the WRITE behind them")
+        test.receive(wr_id=8)
+        test.put(roce.WRITE_ONLY_IMM, b"whole", test.reth(5, 4096) + IMM)
+        immediate(test, 8, 5, True)
         equal(test.queue.state(), e.IBV_QPS_RTS, "state")
         test.silent()
 
@@ -303,6 +474,85 @@ def ud_send_error():
         test.sent(4)
         test.answer(UD | roce.SEND_ONLY, 100, deth(QKEY, test.number), DATA[:4])
         handle.close()
+
+
+# ---- the general services interface ----
+
+GSI, GSI_QKEY = 1, 0x80010000
+MAD_HEADER, CLASS_PORT_INFO = ">BBBBHHQHHI", 0x0001
+
+
+def mad(method, number, data=b""):
+    """A MAD of performance management, about its class; what it says begins at byte 64."""
+    head = struct.pack(MAD_HEADER, 1, 4, 1, method, 0, 0, number, CLASS_PORT_INFO, 0, 0)
+    return (head.ljust(64, b"\0") + data).ljust(256, b"\0")
+
+
+def ask_gsi(test, number, qkey=GSI_QKEY, **fields):
+    """Ask QP 1 of the device, as QP 1 of ours."""
+    test.send(UD | roce.SEND_ONLY, deth(qkey, GSI), mad(0x01, number), dqpn=GSI, **fields)
+
+
+def answered_by_gsi(test, number):
+    """The next packet is the answer to that MAD."""
+    packet = test.next()
+    check(packet is not None, "QP 1 does not answer")
+    equal([text for text in packet.problems() if not text.startswith("opcode")], [], "the answer")
+    equal((packet.opcode, packet.dqpn, packet.pkey, str(packet.src), str(packet.dst)),
+          (UD | roce.SEND_ONLY, GSI, 0xffff, test.device.address, test.near), "its headers")
+    equal(packet.payload[:8], deth(GSI_QKEY, GSI), "its DETH")
+    # versions 1 and 1, all ports and 64 bits
+    equal(packet.payload[8:8 + 68], mad(0x81, number, b"\1\1\5\0")[:68], "its MAD")
+    equal(len(packet.payload), 8 + 256, "its length")
+
+
+def violations(test):
+    """What the port says of wrong keys: in sysfs, and by ibv_query_port."""
+    seen = [test.device.counter(name) for name in ("rx_bad_qkey", "rx_bad_pkey")]
+    port = test.device.context.query_port(1)
+    return seen + [port.qkey_viol_cntr, port.bad_pkey_cntr]
+
+
+def gsi(version):
+    """What QP 1 takes is answered by the core, what has a wrong key counted and dropped."""
+    with Datagrams(version) as test:
+        number = 1
+        for pkey in (0xffff, 0x7fff):
+            ask_gsi(test, number, pkey=pkey)
+            answered_by_gsi(test, number)
+            number += 1
+        for which, wrong in ((0, [{"qkey": key} for key in (0, 0x10000, 0x80010001, QKEY)]),
+                             (1, [{"pkey": key} for key in (0x8001, 0, 0x8000, 0xfffe)])):
+            before = violations(test)
+            for fields in wrong:
+                ask_gsi(test, 99, **fields)
+                number += 1
+                ask_gsi(test, number)
+                answered_by_gsi(test, number)
+            grown = [now - then for now, then in zip(violations(test), before)]
+            equal(grown, [len(wrong) * (i % 2 == which) for i in range(4)],
+                  "bad Q_Keys and P_Keys in sysfs, and of the port")
+        test.silent()
+
+
+@case("gsi-ipv4")
+def gsi_ipv4():
+    """MADs to QP 1 over IPv4."""
+    gsi(4)
+
+
+@case("gsi-ipv6")
+def gsi_ipv6():
+    """MADs to QP 1 over IPv6."""
+    gsi(6)
+
+
+@case("violations-announced")
+def violations_announced():
+    """A device that counts wrong keys says so."""
+    flags = Far.device[4].context.query_device().device_cap_flags
+    wanted = e.IBV_DEVICE_BAD_PKEY_CNTR | e.IBV_DEVICE_BAD_QKEY_CNTR
+    equal(flags & wanted, wanted, "IBV_DEVICE_BAD_PKEY_CNTR and IBV_DEVICE_BAD_QKEY_CNTR")
 
 
 # ---- shared receive queues ----

@@ -249,10 +249,10 @@ class Asking(Stranger):
 class Unreliable(Stranger):
     """A UC queue pair of the device, towards a peer of our making."""
 
-    def __init__(self, version=4, traffic_class=0, mtu=MTU):
+    def __init__(self, version=4, traffic_class=0, mtu=MTU, inline=0):
         super().__init__(version, state="RESET", mtu=mtu)
         self.queue.close()
-        self.queue = verbs.Queue(self.device, kind=e.IBV_QPT_UC)
+        self.queue = verbs.Queue(self.device, kind=e.IBV_QPT_UC, inline=inline)
         self.number = self.queue.number
         self.back.sport = roce.sport(self.number, OUR_QPN)
         self.queue.init(verbs.WRITE)
