@@ -430,6 +430,10 @@ gid_index() {
 
 counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2" 2>/dev/null || echo n/a; }
 
+# arrived NETDEV: bytes that it has received, in the initial namespace. What goes from memory
+# to memory within the host is counted by devices, but not by netdevs.
+arrived() { cat "/sys/class/net/$1/statistics/rx_bytes"; }
+
 # udp_sockets NS: the sockets of the driver there, one address family a line
 udp_sockets() { ip netns exec "$1" cat /proc/net/udp /proc/net/udp6 | grep -c ':12B7 '; }
 

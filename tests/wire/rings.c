@@ -367,16 +367,14 @@ static void fill_send(struct swqe *wqe, const struct side *s, const struct side 
 	}
 }
 
-/* One lie: mostly a request that is nearly right, sometimes plain noise. */
-static void scribble(const struct side *a, const struct side *b, bool gently)
-{
-	struct mapped *m = &rings[below(num_rings)];
-	const struct side *s = one_in(2) ? a : b, *peer = s == a ? b : a;
-	uint32_t *word = (uint32_t *)m->ring + below(m->size / 4);
+/* Noise in a queue, be it of this process or of its child: one of LIES kinds */
+enum { LIES = 4 };
 
-	switch (below(gently ? 12 : 8)) {
+static void lie(const struct mapped *m, int kind)
+{
+	switch (kind) {
 	case 0:
-		*word = nasty();
+		((uint32_t *)m->ring)[below(m->size / 4)] = nasty();
 		break;
 	case 1:
 		m->ring->producer = nasty();
@@ -384,21 +382,36 @@ static void scribble(const struct side *a, const struct side *b, bool gently)
 	case 2:
 		m->ring->consumer = nasty();
 		break;
-	case 3:
+	default:
 		m->ring->log2_elem_size = nasty();
 		m->ring->index_mask = nasty();
-		break;
-	default:
-		if (is_send(m))
-			fill_send(element(m, m->ring->producer), s, peer);
-		else if (is_receive(m))
-			fill_sges(&((struct rwqe *)element(m, m->ring->producer))->dma, RECV_SGES, s);
-		else
-			completions += (m->ring->producer - m->ring->consumer) & m->mask;
-		if (is_send(m) || is_receive(m))
-			m->ring->producer = (m->ring->producer + 1) & m->mask;
-		else
-			m->ring->consumer = m->ring->producer;
+	}
+}
+
+/* A receive that is nearly right */
+static void lie_receive(const struct mapped *m, const struct side *s)
+{
+	fill_sges(&((struct rwqe *)element(m, m->ring->producer))->dma, RECV_SGES, s);
+	m->ring->producer = (m->ring->producer + 1) & m->mask;
+}
+
+/* One lie: mostly a request that is nearly right, sometimes plain noise. */
+static void scribble(const struct side *a, const struct side *b, bool gently)
+{
+	struct mapped *m = &rings[below(num_rings)];
+	const struct side *s = one_in(2) ? a : b, *peer = s == a ? b : a;
+	int kind = below(gently ? 12 : 8);
+
+	if (kind < LIES) {
+		lie(m, kind);
+	} else if (is_send(m)) {
+		fill_send(element(m, m->ring->producer), s, peer);
+		m->ring->producer = (m->ring->producer + 1) & m->mask;
+	} else if (is_receive(m)) {
+		lie_receive(m, s);
+	} else {
+		completions += (m->ring->producer - m->ring->consumer) & m->mask;
+		m->ring->consumer = m->ring->producer;
 	}
 }
 
@@ -604,22 +617,12 @@ static pid_t liar_start(const struct mapped *m, const struct side *s)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	seed = child_seed;
 	for (;;) {
-		switch (below(12)) {
-		case 0:
-			((uint32_t *)m->ring)[below(m->size / 4)] = nasty();
-			break;
-		case 1:
-			m->ring->producer = nasty();
-			break;
-		case 2:
-			m->ring->consumer = nasty();
-			m->ring->log2_elem_size = nasty();
-			m->ring->index_mask = nasty();
-			break;
-		default:
-			fill_sges(&((struct rwqe *)element(m, m->ring->producer))->dma, RECV_SGES, s);
-			m->ring->producer = (m->ring->producer + 1) & m->mask;
-		}
+		int kind = below(12);
+
+		if (kind < LIES)
+			lie(m, kind);
+		else
+			lie_receive(m, s);
 		if (one_in(32))
 			usleep(1);
 	}

@@ -428,6 +428,20 @@ static void pattern(uint8_t *p, uint32_t i, uint32_t m)
 		p[k] = (i * 7 + m * 13 + k) ^ (i >> 8);
 }
 
+/* So many completions of sends and receives in all, before the end of @seconds */
+static void complete(uint64_t sends, uint64_t receives, double seconds, int round)
+{
+	double start = now();
+
+	while ((sent < sends || received < receives) && !failures && now() - start < seconds)
+		poll_cq();
+	if (sent == sends && received == receives)
+		return;
+	counts();
+	fprintf(stderr, "storm: round %d: not all is done\n", round);
+	exit(1);
+}
+
 static void scale(int pairs, int messages)
 {
 	uint8_t want[SCALE_BYTES], *from, *to;
@@ -453,7 +467,6 @@ static void scale(int pairs, int messages)
 	fflush(stdout);
 	for (m = 0; m < messages; m++) {
 		uint64_t wanted = sent + pairs;
-		double start = now();
 
 		for (i = 0; i < pairs; i++) {
 			struct ibv_sge in = { (uintptr_t)to + (size_t)i * SCALE_BYTES, SCALE_BYTES,
@@ -468,13 +481,7 @@ static void scale(int pairs, int messages)
 			must(ibv_post_recv(qp[i][1], &recv, &bad_recv), "post_recv");
 			must(ibv_post_send(qp[i][0], &send, &bad_send), "post_send");
 		}
-		while ((sent < wanted || received < wanted) && !failures && now() - start < 300)
-			poll_cq();
-		if (sent != wanted || received != wanted) {
-			counts();
-			fprintf(stderr, "storm: message %d: not all have arrived\n", m);
-			exit(1);
-		}
+		complete(wanted, wanted, 300, m);
 		for (i = 0; i < pairs; i++) {
 			pattern(want, i, m);
 			if (memcmp(want, to + (size_t)i * SCALE_BYTES, SCALE_BYTES)) {
@@ -566,7 +573,6 @@ static void compare(int rounds)
 		die("modify_qp to RTR");
 	for (round = 0; round < rounds; round++) {
 		uint64_t sends = sent + DEPTH, receives = received;
-		double start = now();
 
 		for (side = 0; side < 2; side++) {
 			fill(sides[side].memory);
@@ -583,13 +589,7 @@ static void compare(int rounds)
 			/* the last slot is the atomics', theirs is the last message's */
 			post_message(qp, opcode, i == DEPTH - 1 ? 1 : i);
 		}
-		while ((sent < sends || received < receives) && !failures && now() - start < 60)
-			poll_cq();
-		if (sent != sends || received != receives) {
-			counts();
-			fprintf(stderr, "storm: round %d: not all is done\n", round);
-			exit(1);
-		}
+		complete(sends, receives, 60, round);
 		for (side = 0; side < 2; side++) {
 			for (i = 0; i < MEMORY && sides[side].memory[i] == wanted[side][i]; i++)
 				;

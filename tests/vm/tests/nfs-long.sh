@@ -55,15 +55,12 @@ connect() {
 	grep " $MOUNT " /proc/mounts | grep 'proto=rdma' || bad "not by RDMA: $(grep " $MOUNT " /proc/mounts)"
 }
 
-# bytes DEVICE: that it has received
-bytes() { cat "/sys/class/infiniband/$1/ports/1/counters/port_rcv_data"; }
-
 # What the server has comes, what is written is on the server's file system, and both
 # crossed the wire.
 contents() {
 	local size before0 before1
 
-	before0=$(bytes rxe0) before1=$(bytes rxe1)
+	before0=$(arrived veth0) before1=$(arrived veth1)
 	timeout "$PATIENCE" cmp $EXPORT/there $MOUNT/there || bad "other bytes come from the server" || return
 	for size in 1 4097 300000 8000001; do
 		head -c "$size" /dev/urandom >$DIR/data
@@ -71,9 +68,8 @@ contents() {
 			bad "writing $size bytes: status $?" || return
 		cmp $DIR/data $EXPORT/"new-$size" || bad "other bytes on the server, of $size" || return
 	done
-	# in words of 4 bytes
-	[ $((($(bytes rxe1) - before1) * 4)) -ge 5000001 ] && [ $((($(bytes rxe0) - before0) * 4)) -ge 8304099 ] ||
-		bad "they did not cross the wire: $(($(bytes rxe0) - before0)) and $(($(bytes rxe1) - before1)) words"
+	[ $(($(arrived veth1) - before1)) -ge 5000001 ] && [ $(($(arrived veth0) - before0)) -ge 8304099 ] ||
+		bad "they did not cross the wire: $(($(arrived veth0) - before0)) and $(($(arrived veth1) - before1)) bytes"
 }
 
 fio_verify() {

@@ -57,17 +57,13 @@ disconnect() {
 	eventually test ! -e /sys/class/nvme/nvme0 || bad "the controller stays"
 }
 
-# bytes DEVICE: that it has received
-bytes() { cat "/sys/class/infiniband/$1/ports/1/counters/port_rcv_data"; }
-
 # All of it crossed the wire: 24 MiB that fio has written, and read for each block
 crossed() {
-	local device
+	local netdev
 
-	for device in rxe0 rxe1; do
-		# in units of four bytes
-		[ "$(bytes $device)" -gt $((24 * 1024 * 1024 / 4)) ] ||
-			bad "$device has received $(bytes $device) times four bytes only" || return
+	for netdev in veth0 veth1; do
+		[ "$(arrived $netdev)" -gt $((24 * 1024 * 1024)) ] ||
+			bad "$netdev has received $(arrived $netdev) bytes only" || return
 	done
 }
 
