@@ -53,14 +53,41 @@ killed() {
 
 # ---- without rdma_cm --------------------------------------------------------------
 
-# members GROUP: begin the program; who is attached waits for the file "joined"
-members() {
-	local gid=$1 family=v6
+# gid ADDRESS: as a GID
+gid() { [[ $1 == *:* ]] && echo "$1" || echo "::ffff:$1"; }
 
-	[[ $1 == *:* ]] || gid=::ffff:$1 family=v4
+# gid_in_sysfs ADDRESS: as sysfs writes the GIDs of these tests
+gid_in_sysfs() {
+	local byte
+
+	case $1 in
+	*:*) printf '%s:0000:0000:0000:0000:0000:0000:000%s' "${1%%::*}" "${1##*:}" ;;
+	*)
+		IFS=. read -ra byte <<<"$1"
+		printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' "${byte[@]}"
+		;;
+	esac
+}
+
+# index_of DEVICE ADDRESS: of its RoCE v2 GID
+index_of() {
+	local port=/sys/class/infiniband/$1/ports/1 i gid type want
+
+	want=$(gid_in_sysfs "$2")
+	for i in {0..31}; do
+		{ read -r gid <"$port/gids/$i"; } 2>/dev/null && [ "$gid" = "$want" ] || continue
+		{ read -r type <"$port/gid_attrs/types/$i"; } 2>/dev/null && [ "$type" = 'RoCE v2' ] || continue
+		echo "$i"
+		return
+	done
+	return 1
+}
+
+# members GROUP FROM TO: begin the program; who is attached waits for the file "joined"
+members() {
 	rm -f "$CASE_LOG.joined"
-	n2 "$PROGRAMS/members" "$gid" rxe0 "$CASE_LOG.joined" rxe1 "$(gid_index rxe1 $family)" \
-		"$(gid_index rxe0 $family)" >"$CASE_LOG.members" 2>&1 &
+	n2 "$PROGRAMS/members" "$(gid "$1")" rxe0 "$CASE_LOG.joined" rxe1 "$(index_of rxe1 "$2")" \
+		"$(index_of rxe0 "$3")" >"$CASE_LOG.members" 2>&1 &
 	MEMBERS=$!
 }
 
@@ -76,7 +103,7 @@ reported() { tcpdump -vnr "$CASE_LOG.pcap" 2>/dev/null | grep -qF "[gaddr $2 $1"
 
 reported_or_ended() { reported "$@" || ! kill -0 "$MEMBERS" 2>/dev/null; }
 
-# attached GROUP: three queue pairs of rxe0 and one of rxe1; veth0 tells the peer that
+# attached GROUP FROM TO: three queue pairs of rxe0 and one of rxe1; veth0 tells the peer that
 # it is in the group (to_ex: it excludes nobody), and that it is not (to_in)
 attached() {
 	local group=$1 status=0
@@ -84,7 +111,7 @@ attached() {
 	capture_begin ns2 "$CASE_LOG.tcpdump" -i veth1 -w "$CASE_LOG.pcap" \
 		"ether multicast and ether src $(n1 cat /sys/class/net/veth0/address)" ||
 		bad "tcpdump does not start" || return
-	members "$group"
+	members "$@"
 	eventually reported_or_ended to_ex "$group"
 	reported to_ex "$group" || bad "no report of $group" || status=1
 	joined ns1 veth0 "$group" || bad "veth0 does not listen to $group" || status=1
@@ -108,7 +135,7 @@ check mckey-ipv6 mckey_pair ff0e::1:2 fd01::1 fd01::2
 check own-ipv4 mckey_pair 239.1.1.2 10.1.0.1 10.1.0.1 ns1
 check own-ipv6 mckey_pair ff0e::1:3 fd01::1 fd01::1 ns1
 check killed killed
-check attached-ipv4 attached 239.1.2.1
-check attached-ipv6 attached ff0e::2:1
+check attached-ipv4 attached 239.1.2.1 10.1.0.2 10.1.0.1
+check attached-ipv6 attached ff0e::2:1 fd01::2 fd01::1
 check no-leaks no_leaks
 check clean cleanup_all
