@@ -200,6 +200,7 @@ static int link_netdev_event(struct notifier_block *nb, unsigned long event,
 
 	switch (event) {
 	case NETDEV_UNREGISTER:
+		rxe_mcast_netdev_gone(ndev);
 		link_leave_netdev(ndev);
 		break;
 	case NETDEV_UP:

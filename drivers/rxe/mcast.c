@@ -6,6 +6,10 @@
  * on a device makes the netdev join it, so that switches which listen to IGMP and
  * MLD send it here; the last one makes it leave.  A datagram goes to all of them,
  * also one of our own, which the IP stack loops back.
+ *
+ * Who attaches a queue pair names no VLAN.  So the VLANs on the netdev whose addresses
+ * are GIDs of the device join, too, and whatever else above it has such addresses; for
+ * to IP, each of them is a netdev of its own.
  */
 #include <linux/hashtable.h>
 #include <linux/igmp.h>
@@ -15,6 +19,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
+#include <rdma/ib_cache.h>
 
 #include "rxe.h"
 
@@ -26,8 +31,18 @@ struct mcast_member {
 	struct rcu_head		rcu;
 };
 
+/* A netdev that is in a group for a device; it leaves before it goes */
+struct mcast_join {
+	struct hlist_node	node;
+	const struct rxe_dev	*dev;
+	struct net_device	*ndev;
+	union ib_gid		gid;
+	struct rcu_head		rcu;
+};
+
 static DEFINE_HASHTABLE(mcast_table, 8);	/* readers under RCU */
 static DEFINE_MUTEX(mcast_mutex);		/* changes of the table */
+static DEFINE_HASHTABLE(mcast_joins, 8);	/* readers under RCU, changes under RTNL */
 
 static u32 mcast_hash(const union ib_gid *gid)
 {
@@ -52,40 +67,139 @@ static u32 mcast_count(const struct rxe_dev *dev, const struct rxe_qp *qp,
 	return count;
 }
 
-/* The netdev may be about to go; then nothing is joined and nothing to be left. */
-static int mcast_join(const struct rxe_dev *dev, const union ib_gid *gid)
+static bool mcast_has_joined(const struct rxe_dev *dev, const struct net_device *ndev,
+			     const union ib_gid *gid)
+{
+	const struct mcast_join *join;
+
+	hash_for_each_possible_rcu(mcast_joins, join, node, mcast_hash(gid))
+		if (join->dev == dev && join->ndev == ndev &&
+		    !memcmp(&join->gid, gid, sizeof(*gid)))
+			return true;
+	return false;
+}
+
+static int mcast_join_ip(struct net_device *ndev, const union ib_gid *gid)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)gid;
 	struct in_device *in_dev;
-	int err = 0;
+
+	if (!ipv6_addr_v4mapped(addr))
+		return ipv6_dev_mc_inc(ndev, addr);
+	in_dev = __in_dev_get_rtnl(ndev);
+	if (!in_dev)
+		return -ENODEV;
+	ip_mc_inc_group(in_dev, addr->s6_addr32[3]);
+	return 0;
+}
+
+/* The netdev may be about to go; then nothing is joined. */
+static int mcast_join_netdev(const struct rxe_dev *dev, struct net_device *ndev,
+			     const union ib_gid *gid)
+{
+	struct mcast_join *join;
+	bool joined;
+	int err;
+
+	ASSERT_RTNL();
+	rcu_read_lock();
+	joined = mcast_has_joined(dev, ndev, gid);
+	rcu_read_unlock();
+	if (joined)
+		return 0;
+	join = kzalloc(sizeof(*join), GFP_KERNEL_ACCOUNT);
+	if (!join)
+		return -ENOMEM;
+	err = mcast_join_ip(ndev, gid);
+	if (err) {
+		kfree(join);
+		return err;
+	}
+	join->dev = dev;
+	join->ndev = ndev;
+	join->gid = *gid;
+	hash_add_rcu(mcast_joins, &join->node, mcast_hash(gid));
+	return 0;
+}
+
+/* Of a netdev that is about to go, IP has ended all memberships already. */
+static void mcast_leave_netdev(struct mcast_join *join)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)&join->gid;
+	struct in_device *in_dev;
+
+	ASSERT_RTNL();
+	hash_del_rcu(&join->node);
+	if (ipv6_addr_v4mapped(addr)) {
+		in_dev = __in_dev_get_rtnl(join->ndev);
+		if (in_dev)
+			ip_mc_dec_group(in_dev, addr->s6_addr32[3]);
+	} else {
+		ipv6_dev_mc_dec(join->ndev, addr);
+	}
+	kfree_rcu(join, rcu);
+}
+
+/*
+ * The netdev that has the address of a GID, if that is of the group's family, or NULL. It
+ * stays while RTNL is held: one that has been unregistered may be in the table still.
+ */
+static struct net_device *mcast_gid_netdev(struct rxe_dev *dev, u32 index,
+					   const union ib_gid *gid)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)gid;
+	const struct ib_gid_attr *attr;
+	struct net_device *ndev;
+
+	attr = rdma_get_gid_attr(&dev->ib, RXE_PORT, index);
+	if (IS_ERR(attr))
+		return NULL;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	if (IS_ERR(ndev) || ndev->reg_state != NETREG_REGISTERED ||
+	    !net_eq(dev_net(ndev), dev->netns) ||
+	    ipv6_addr_v4mapped((const struct in6_addr *)&attr->gid) != ipv6_addr_v4mapped(addr))
+		ndev = NULL;
+	rcu_read_unlock();
+	rdma_put_gid_attr(attr);
+	return ndev;
+}
+
+static void mcast_leave_locked(const struct rxe_dev *dev, const union ib_gid *gid)
+{
+	struct mcast_join *join;
+	struct hlist_node *next;
+
+	hash_for_each_possible_safe(mcast_joins, join, next, node, mcast_hash(gid))
+		if (join->dev == dev && !memcmp(&join->gid, gid, sizeof(*gid)))
+			mcast_leave_netdev(join);
+}
+
+static int mcast_join(struct rxe_dev *dev, const union ib_gid *gid)
+{
+	struct net_device *ndev;
+	u32 i;
+	int err;
 
 	rtnl_lock();
-	if (ipv6_addr_v4mapped(addr)) {
-		in_dev = __in_dev_get_rtnl(dev->ndev);
-		if (in_dev)
-			ip_mc_inc_group(in_dev, addr->s6_addr32[3]);
-		else
-			err = -ENODEV;
-	} else {
-		err = ipv6_dev_mc_inc(dev->ndev, addr);
+	err = mcast_join_netdev(dev, dev->ndev, gid);
+	for (i = 0; !err && i < RXE_MAX_GID; i++) {
+		ndev = mcast_gid_netdev(dev, i, gid);
+		if (ndev)
+			err = mcast_join_netdev(dev, ndev, gid);
+		if (err == -ENODEV)	/* only this one goes */
+			err = 0;
 	}
+	if (err)
+		mcast_leave_locked(dev, gid);
 	rtnl_unlock();
 	return err;
 }
 
 static void mcast_leave(const struct rxe_dev *dev, const union ib_gid *gid)
 {
-	const struct in6_addr *addr = (const struct in6_addr *)gid;
-	struct in_device *in_dev;
-
 	rtnl_lock();
-	if (ipv6_addr_v4mapped(addr)) {
-		in_dev = __in_dev_get_rtnl(dev->ndev);
-		if (in_dev)
-			ip_mc_dec_group(in_dev, addr->s6_addr32[3]);
-	} else {
-		ipv6_dev_mc_dec(dev->ndev, addr);
-	}
+	mcast_leave_locked(dev, gid);
 	rtnl_unlock();
 }
 
@@ -217,6 +331,23 @@ void rxe_mcast_forget(struct rxe_qp *qp)
 }
 
 /**
+ * rxe_mcast_netdev_gone - a netdev goes, and with it its memberships
+ * @ndev: any netdev
+ *
+ * Context: process, RTNL held.
+ */
+void rxe_mcast_netdev_gone(const struct net_device *ndev)
+{
+	struct mcast_join *join;
+	struct hlist_node *next;
+	int bucket;
+
+	hash_for_each_safe(mcast_joins, bucket, next, join, node)
+		if (join->ndev == ndev)
+			mcast_leave_netdev(join);
+}
+
+/**
  * rxe_mcast_show - list the queue pairs of a device's groups
  * @seq: a line for each: group, number of the queue pair
  * @dev: device
@@ -263,8 +394,8 @@ void rxe_mcast_deliver(const struct net *net, struct sk_buff *skb,
 	hash_for_each_possible_rcu(mcast_table, member, node, mcast_hash(&gid)) {
 		const struct rxe_dev *dev = member->qp->dev;
 
-		if (memcmp(&member->gid, &gid, sizeof(gid)) || dev->ndev != skb->dev ||
-		    !net_eq(dev->netns, net))
+		if (memcmp(&member->gid, &gid, sizeof(gid)) || !net_eq(dev->netns, net) ||
+		    !mcast_has_joined(dev, skb->dev, &gid))
 			continue;
 		id = rxe_id_get(&rxe_qp_ids, member->qp->id->number);
 		if (!id)

@@ -885,6 +885,7 @@ struct rxe_id *rxe_datagram_find_gsi(const struct net *net, const struct sk_buff
 				     u16 *vlan);
 void rxe_datagram_daddr(const struct sk_buff *skb, union ib_gid *gid);
 void rxe_mcast_forget(struct rxe_qp *qp);
+void rxe_mcast_netdev_gone(const struct net_device *ndev);
 void rxe_mcast_show(struct seq_file *seq, struct rxe_dev *dev);
 void rxe_mcast_deliver(const struct net *net, struct sk_buff *skb,
 		       void (*deliver)(struct rxe_qp *qp, struct sk_buff *skb));

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 # mcast.sh - multicast: groups joined by rdma_cm (mckey) and without it (members), datagrams
-# from one namespace to the other and within a device, and whether the netdev is a member on
-# the wire for just as long (IGMP, MLD).
+# from one namespace to the other and within a device, also over VLANs, and whether the netdev
+# is a member on the wire for just as long (IGMP, MLD).
 
 # shellcheck source=tests/lib/capture.sh
 . "$VM/../lib/capture.sh"
@@ -14,20 +14,21 @@ joined_or_ended() { joined "${@:2}" || ! kill -0 "$1" 2>/dev/null; }
 
 # ---- by rdma_cm -------------------------------------------------------------------
 
-# mckey GROUP LOCAL REMOTE [NS]: the receiver in ns1, the sender in ns2, or in NS
+# mckey GROUP LOCAL REMOTE [NS [NETDEV]]: the receiver in ns1, the sender in ns2, or in NS;
+# the addresses of the receiver are those of veth0, or of NETDEV
 mckey_pair() {
-	local group=$1 local=$2 remote=$3 ns=${4:-ns2} receiver
+	local group=$1 local=$2 remote=$3 ns=${4:-ns2} netdev=${5:-veth0} receiver
 
 	n1 timeout -k 1 "$PATIENCE" mckey -m "$group" -b "$local" -C 10 >"$CASE_LOG.receiver" 2>&1 &
 	receiver=$!
-	eventually joined_or_ended "$receiver" ns1 veth0 "$group"
+	eventually joined_or_ended "$receiver" ns1 "$netdev" "$group"
 	if grep -q 'joining.*error 524' "$CASE_LOG.receiver"; then
 		wait $receiver
 		skip "the rdma_cm of this kernel joins no IPv6 group over RoCE v2"
 		return
 	fi
-	if not_joined ns1 veth0 "$group"; then
-		bad "veth0 does not join $group: $(tail -n 1 "$CASE_LOG.receiver")"
+	if not_joined ns1 "$netdev" "$group"; then
+		bad "$netdev does not join $group: $(tail -n 1 "$CASE_LOG.receiver")"
 		kill $receiver
 		return 1
 	fi
@@ -37,7 +38,7 @@ mckey_pair() {
 	wait $receiver || bad "the receiver fails: status $?: $(tail -n 1 "$CASE_LOG.receiver")" || return
 	cat "$CASE_LOG.receiver"
 	grep -q 'receiving data transfers' "$CASE_LOG.receiver" || bad "nothing received" || return
-	eventually not_joined ns1 veth0 "$group" || bad "veth0 stays in $group"
+	eventually not_joined ns1 "$netdev" "$group" || bad "$netdev stays in $group"
 }
 
 killed() {
@@ -98,28 +99,65 @@ members_end() {
 	cat "$CASE_LOG.members"
 }
 
-# reported CHANGE GROUP: has a report of that been captured?
-reported() { tcpdump -vnr "$CASE_LOG.pcap" 2>/dev/null | grep -qF "[gaddr $2 $1"; }
+# reported CHANGE GROUP [FILTER]: has a report of that been captured?
+reported() {
+	# shellcheck disable=SC2086 # words
+	tcpdump -vnr "$CASE_LOG.pcap" ${3-} 2>/dev/null | grep -qF "[gaddr $2 $1"
+}
 
 reported_or_ended() { reported "$@" || ! kill -0 "$MEMBERS" 2>/dev/null; }
 
-# attached GROUP FROM TO: three queue pairs of rxe0 and one of rxe1; veth0 tells the peer that
-# it is in the group (to_ex: it excludes nobody), and that it is not (to_in)
+# attached GROUP FROM TO [NETDEV [FILTER]]: three queue pairs of rxe0 and one of rxe1; the
+# netdev of the former, veth0 or NETDEV, tells the peer that it is in the group (to_ex: it
+# excludes nobody), and that it is not (to_in)
 attached() {
-	local group=$1 status=0
+	local group=$1 netdev=${4:-veth0} filter=${5-} status=0
 
 	capture_begin ns2 "$CASE_LOG.tcpdump" -i veth1 -w "$CASE_LOG.pcap" \
 		"ether multicast and ether src $(n1 cat /sys/class/net/veth0/address)" ||
 		bad "tcpdump does not start" || return
 	members "$@"
-	eventually reported_or_ended to_ex "$group"
-	reported to_ex "$group" || bad "no report of $group" || status=1
-	joined ns1 veth0 "$group" || bad "veth0 does not listen to $group" || status=1
+	eventually reported_or_ended to_ex "$group" "$filter"
+	reported to_ex "$group" "$filter" || bad "no report of $group" || status=1
+	joined ns1 "$netdev" "$group" || bad "$netdev does not listen to $group" || status=1
 	members_end || status=1
-	eventually reported to_in "$group" || bad "no report that nobody is in $group" || status=1
-	not_joined ns1 veth0 "$group" || bad "veth0 stays in $group" || status=1
+	eventually reported to_in "$group" "$filter" || bad "no report that nobody is in $group" || status=1
+	not_joined ns1 "$netdev" "$group" || bad "$netdev stays in $group" || status=1
 	capture_end "$CASE_LOG.tcpdump" || bad "tcpdump lost packets: $(tail -n 3 "$CASE_LOG.tcpdump")" || status=1
 	return $status
+}
+
+# ---- VLANs ------------------------------------------------------------------------
+
+# vlan_add N: VLAN 5 of nsN's end, which the device below it serves
+vlan_add() {
+	local i=$(($1 - 1))
+
+	ip netns exec "ns$1" sh -c "ip link add link veth$i name upper type vlan id 5 &&
+		echo 0 >/proc/sys/net/ipv6/conf/upper/accept_dad && ip link set upper up &&
+		ip addr add 10.2.0.$1/24 dev upper && ip addr add fd02::$1/64 dev upper nodad" ||
+		bad "no VLAN in ns$1" || return
+	eventually index_of rxe$i "10.2.0.$1" && eventually index_of rxe$i "fd02::$1" ||
+		bad "rxe$i has no GIDs of its VLAN: $(gids rxe$i)"
+}
+
+vlans() {
+	modprobe -q 8021q || { skip "no VLANs here"; return; }
+	vlan_add 1 && vlan_add 2
+}
+
+# vlan_goes GROUP: the VLAN goes while a queue pair is in the group; another one comes.
+vlan_goes() {
+	local group=$1 member
+
+	rm -f "$CASE_LOG.joined"
+	n1 "$PROGRAMS/members" "$(gid "$group")" rxe0 "$CASE_LOG.joined" &
+	member=$!
+	eventually joined ns1 upper "$group" || bad "the VLAN does not join" || return
+	n1 ip link del upper && vlan_add 1 || return
+	: >"$CASE_LOG.joined"
+	wait $member || bad "the member fails: $(tail -n 1 "$CASE_LOG")" || return
+	not_joined ns1 upper "$group" && not_joined ns1 veth0 "$group" || bad "a netdev stays in $group"
 }
 
 modules() { modprobe -q rdma_ucm || { skip "this kernel has no rdma_ucm"; return; }; }
@@ -137,5 +175,16 @@ check own-ipv6 mckey_pair ff0e::1:3 fd01::1 fd01::1 ns1
 check killed killed
 check attached-ipv4 attached 239.1.2.1 10.1.0.2 10.1.0.1
 check attached-ipv6 attached ff0e::2:1 fd01::2 fd01::1
+if core_makes_links; then
+	check vlans vlans && {
+		check vlan-mckey mckey_pair 239.1.1.4 10.2.0.1 10.2.0.2 ns2 upper
+		check vlan-ipv4 attached 239.1.2.2 10.2.0.2 10.2.0.1 upper 'vlan 5'
+		check vlan-ipv6 attached ff0e::2:2 fd02::2 fd02::1 upper 'vlan 5'
+		check vlan-goes-ipv4 vlan_goes 239.1.2.3
+		check vlan-goes-ipv6 vlan_goes ff0e::2:3
+	}
+else
+	check vlans skip "both ends of the wire are in one namespace"
+fi
 check no-leaks no_leaks
 check clean cleanup_all
