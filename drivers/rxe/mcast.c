@@ -165,16 +165,7 @@ static struct net_device *mcast_gid_netdev(struct rxe_dev *dev, u32 index,
 	return ndev;
 }
 
-static void mcast_leave_locked(const struct rxe_dev *dev, const union ib_gid *gid)
-{
-	struct mcast_join *join;
-	struct hlist_node *next;
-
-	hash_for_each_possible_safe(mcast_joins, join, next, node, mcast_hash(gid))
-		if (join->dev == dev && !memcmp(&join->gid, gid, sizeof(*gid)))
-			mcast_leave_netdev(join);
-}
-
+/* What has joined before stays so; an error may leave some of the netdevs joined. */
 static int mcast_join(struct rxe_dev *dev, const union ib_gid *gid)
 {
 	struct net_device *ndev;
@@ -190,16 +181,19 @@ static int mcast_join(struct rxe_dev *dev, const union ib_gid *gid)
 		if (err == -ENODEV)	/* only this one goes */
 			err = 0;
 	}
-	if (err)
-		mcast_leave_locked(dev, gid);
 	rtnl_unlock();
 	return err;
 }
 
 static void mcast_leave(const struct rxe_dev *dev, const union ib_gid *gid)
 {
+	struct mcast_join *join;
+	struct hlist_node *next;
+
 	rtnl_lock();
-	mcast_leave_locked(dev, gid);
+	hash_for_each_possible_safe(mcast_joins, join, next, node, mcast_hash(gid))
+		if (join->dev == dev && !memcmp(&join->gid, gid, sizeof(*gid)))
+			mcast_leave_netdev(join);
 	rtnl_unlock();
 }
 
@@ -220,19 +214,20 @@ static int mcast_add(struct rxe_qp *qp, const union ib_gid *gid)
 	u32 count = mcast_count(dev, qp, gid, &old);
 	int err;
 
+	/* also if there are members already: a VLAN may have come since */
 	if (old)
-		return 0;
+		return mcast_join(dev, gid);
 	if (count >= RXE_MAX_MCAST_QP)
 		return -ENOMEM;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)
 		return -ENOMEM;
-	if (!count) {
-		err = mcast_join(dev, gid);
-		if (err) {
-			kfree(member);
-			return err;
-		}
+	err = mcast_join(dev, gid);
+	if (err) {
+		if (!count)
+			mcast_leave(dev, gid);
+		kfree(member);
+		return err;
 	}
 	member->qp = qp;
 	member->gid = *gid;

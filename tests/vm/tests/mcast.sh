@@ -118,6 +118,13 @@ attached() {
 		bad "tcpdump does not start" || return
 	members "$@"
 	eventually reported_or_ended to_ex "$group" "$filter"
+	if ! core_makes_links && grep -q 'ibv_attach_mcast.*: Invalid argument' "$CASE_LOG.members"; then
+		wait "$MEMBERS"
+		capture_end "$CASE_LOG.tcpdump"
+		# as of 4.4 to 4.11
+		skip "the core of this kernel attaches to no group that is written as an IPv4 one"
+		return
+	fi
 	reported to_ex "$group" "$filter" || bad "no report of $group" || status=1
 	joined ns1 "$netdev" "$group" || bad "$netdev does not listen to $group" || status=1
 	members_end || status=1
@@ -146,18 +153,23 @@ vlans() {
 	vlan_add 1 && vlan_add 2
 }
 
-# vlan_goes GROUP: the VLAN goes while a queue pair is in the group; another one comes.
+# vlan_goes GROUP: the VLAN goes while a queue pair is in the group; another one comes, and
+# joins when one more queue pair does.
 vlan_goes() {
-	local group=$1 member
+	local group=$1 member another
 
 	rm -f "$CASE_LOG.joined"
 	n1 "$PROGRAMS/members" "$(gid "$group")" rxe0 "$CASE_LOG.joined" &
 	member=$!
 	eventually joined ns1 upper "$group" || bad "the VLAN does not join" || return
 	n1 ip link del upper && vlan_add 1 || return
+	n1 "$PROGRAMS/members" "$(gid "$group")" rxe0 "$CASE_LOG.joined" &
+	another=$!
+	eventually joined ns1 upper "$group" || bad "the new VLAN does not join"
 	: >"$CASE_LOG.joined"
-	wait $member || bad "the member fails: $(tail -n 1 "$CASE_LOG")" || return
+	wait $member && wait $another || bad "a member fails: $(tail -n 1 "$CASE_LOG")"
 	not_joined ns1 upper "$group" && not_joined ns1 veth0 "$group" || bad "a netdev stays in $group"
+	[ ! -s "$REASON" ]
 }
 
 modules() { modprobe -q rdma_ucm || { skip "this kernel has no rdma_ucm"; return; }; }
