@@ -514,6 +514,18 @@ perftest() {
 	perftest_table "$CASE_LOG.client" "$@"
 }
 
+# perftest_inline BYTES PROGRAM OPTIONS...: with payload of up to BYTES in the work requests
+perftest_inline() {
+	local bytes=$1 program=$2 log
+
+	shift 2
+	LD_PRELOAD=$PROGRAMS/inline.so perftest "$program" -I "$bytes" "$@" || return
+	for log in "$CASE_LOG.client" "$CASE_LOG.server"; do
+		grep -q "Max inline data *: *$bytes\[B\]" "$log" ||
+			bad "not inline: $(grep -iE 'inline' "$log" | tr '\n' ' ')" || return
+	done
+}
+
 # rows of numbers: SIZE ITERATIONS VALUES..., each value column 4 above zero; unless
 # perftest says that the clock of this machine is too uneven for it to be calibrated,
 # when its values are 0

@@ -31,7 +31,7 @@ check send-bw-bidirectional perftest ib_send_bw -c UD -b -s 2048 -n 200
 check send-bw-16-qps perftest ib_send_bw -c UD -q 16 -s 1024 -n 50
 check send-bw-events perftest ib_send_bw -c UD -e -s 1024 -n 200
 check send-lat perftest ib_send_lat -c UD -s 64 -n 300
-check send-lat-inline perftest ib_send_lat -c UD -I 64 -s 64 -n 300
+check send-lat-inline perftest_inline 64 ib_send_lat -c UD -s 64 -n 300
 GID_KIND=v6 check send-lat-ipv6 perftest ib_send_lat -c UD -s 4096 -n 200
 check no-leaks no_leaks
 check clean cleanup_all

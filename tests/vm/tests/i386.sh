@@ -79,7 +79,7 @@ check ud mixed 32 64 ibv_ud_pingpong -n 100 -s 1000
 check write mixed 32 32 ib_write_bw -s 65536 -n 60
 check read mixed 32 32 ib_read_bw -s 65536 -n 60
 check atomic mixed 32 32 ib_atomic_bw -n 60
-check send-inline mixed 64 32 ib_send_lat -s 64 -I 64 -n 100
+check send mixed 64 32 ib_send_lat -s 64 -n 100
 check rdmacm connected
 check no-leaks no_leaks
 check clean finish

@@ -3,8 +3,7 @@
 # perftest-long.sh - the runs of perftest that take minutes on an emulated CPU,
 # because they fill large buffers with random bytes first: all sizes with 16
 # queue pairs, in both directions, and for the latency of read and send. And UC
-# with events. (Not inline data: perftest has a list of the devices that it believes to
-# have it, and silently turns it off for others.)
+# with events.
 
 export LIMIT=$((PATIENCE * 6))
 

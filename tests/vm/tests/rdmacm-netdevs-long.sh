@@ -12,29 +12,17 @@
 
 # shellcheck source=tests/vm/netdevs.sh
 . "$VM/netdevs.sh"
-
-cm_listens() { rdma resource show cm_id | grep -q 'state LISTEN'; }
-listens_or_ended() { cm_listens || listens "$PORT" || ! kill -0 "$1" 2>/dev/null; }
+# shellcheck source=tests/vm/cm.sh
+. "$VM/cm.sh"
 
 rping_to() { # ADDRESS
-	pair "$PATIENCE" rping -s -a "$1" -C 5 -v -V -S 9000 -- \
+	cm_pair "$PATIENCE" rping -s -a "$1" -C 5 -v -V -S 9000 -- \
 		"$VM/programs/rping-client" 5 -a "$1" -V -S 9000 || return
 	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
 }
 
-# perftest_by PROGRAM OPTIONS...: perftest that connects by rdma_cm
-perftest_by() {
-	local program=$1
-
-	shift
-	PORT=18515
-	pair $((PATIENCE * 2)) "$program" -R -F -p $PORT -d rxe0 "$@" -- \
-		"$program" -R -F -p $PORT -d rxe1 "$@" 10.2.0.1 || return
-	perftest_table "$CASE_LOG.client" "$@"
-}
-
 ucmatose_to() { # ADDRESS
-	pair "$PATIENCE" ucmatose -b "$1" -c 3 -C 5 -S 1000 -- ucmatose -s "$1" -c 3 -C 5 -S 1000 || return
+	cm_pair "$PATIENCE" ucmatose -b "$1" -c 3 -C 5 -S 1000 -- ucmatose -s "$1" -c 3 -C 5 -S 1000 || return
 	! grep -qiE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" ||
 		bad "ucmatose to $1: $(grep -iE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" | head -n 1)"
 }
@@ -60,8 +48,8 @@ over() {
 		over_tun || return
 	else
 		rping_to 10.2.0.1 && rping_to fd02::1 && ucmatose_to 10.2.0.1 && ucmatose_to fd02::1 &&
-			perftest_by ib_write_bw -s 65536 -n 50 && perftest_by ib_read_bw -s 65536 -n 50 &&
-			perftest_by ib_send_bw -s 4096 -n 100 && perftest_by ib_send_lat -s 64 -n 100 ||
+			cm_perftest 10.2.0.1 ib_write_bw -s 65536 -n 50 && cm_perftest 10.2.0.1 ib_read_bw -s 65536 -n 50 &&
+			cm_perftest 10.2.0.1 ib_send_bw -s 4096 -n 100 && cm_perftest 10.2.0.1 ib_send_lat -s 64 -n 100 ||
 			return
 	fi
 	cleanup_here

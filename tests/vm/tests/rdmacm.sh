@@ -4,21 +4,8 @@
 # between two namespaces and within one device, IPv4 and IPv6. On a core that looks
 # for addresses in the initial namespace only, between two devices there.
 
-# cm_pair LIMIT SERVER... -- CLIENT...: as pair, but the server listens by rdma_cm
-cm_pair() { CM=1 pair "$@"; }
-
-# An old core does not tell which identifiers listen: give a server that has opened
-# the device two seconds.
-cm_listens() {
-	if core_makes_links; then
-		rdma resource show cm_id | grep -q 'state LISTEN'
-	else
-		find /proc/[0-9]*/fd -lname '*infiniband/rdma_cm' 2>/dev/null | grep -q . && sleep 2
-	fi
-}
-listens_or_ended() {
-	if [ -n "${CM-}" ]; then cm_listens; else listens "$PORT"; fi || ! kill -0 "$1" 2>/dev/null
-}
+# shellcheck source=tests/vm/cm.sh
+. "$VM/cm.sh"
 
 # from OPTION ADDRESS: with both devices in one namespace an IPv6 socket would take the
 # very address it calls for its own, so set OPTIONS that bind it to the other
@@ -119,16 +106,6 @@ refused() {
 	expect_error 'reject|cma event|connect' n2 rping -c -a 10.1.0.1 -C 1
 }
 
-cm_perftest() { # PROGRAM OPTIONS...
-	local program=$1
-
-	shift
-	PORT=18515
-	cm_pair $((PATIENCE * 2)) "$program" -R -F -p $PORT -d rxe0 "$@" -- \
-		"$program" -R -F -p $PORT -d rxe1 "$@" 10.1.0.1 || return
-	perftest_table "$CASE_LOG.client" "$@"
-}
-
 many_connects() { cm_program ucmatose 10.1.0.1 -c 50 -C 5 -S 100; }
 
 # cmtime's server goes on until it is told to end
@@ -150,11 +127,6 @@ connection_times() {
 	awk -F '[ :]+' '$1 == "connect" && $2 > 0 { found = 1 } END { exit !found }' "$CASE_LOG.client" ||
 		bad "no time of connecting: $(tail -n 3 "$CASE_LOG.client")"
 	! grep -iE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" || bad "an error, see the log"
-}
-
-modules() {
-	modprobe -q rdma_ucm || { skip "this kernel has no rdma_ucm"; return; }
-	eventually test -e /dev/infiniband/rdma_cm || bad "no /dev/infiniband/rdma_cm"
 }
 
 # A core that looks for addresses in the initial namespace only. Who connects from
@@ -184,7 +156,7 @@ listen_elsewhere() {
 	[ ! -s "$REASON" ]
 }
 
-check modules modules || return
+check modules cm_modules || return
 if core_makes_links; then
 	check setup setup || return
 else
@@ -210,8 +182,8 @@ check udaddy-ipv6 cm_program udaddy fd01::1
 check rdma-server-client simple
 check cmtime connection_times
 check rstream-verify cm_program rstream 10.1.0.1 -S 65536 -C 20 -I 5 -T v
-check write-bw cm_perftest ib_write_bw -s 65536 -n 100
-check send-lat cm_perftest ib_send_lat -s 64 -n 100
-check send-lat-ud cm_perftest ib_send_lat -c UD -s 64 -n 100
+check write-bw cm_perftest 10.1.0.1 ib_write_bw -s 65536 -n 100
+check send-lat cm_perftest 10.1.0.1 ib_send_lat -s 64 -n 100
+check send-lat-ud cm_perftest 10.1.0.1 ib_send_lat -c UD -s 64 -n 100
 check no-leaks no_leaks
 check clean cleanup_all

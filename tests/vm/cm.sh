@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# cm.sh - two programs that connect by rdma_cm. Sourced by files of tests/vm/tests.
+
+# cm_pair LIMIT SERVER... -- CLIENT...: as pair, but the server listens by rdma_cm
+cm_pair() { CM=1 pair "$@"; }
+
+# An old core does not tell which identifiers listen: give a server that has opened
+# the device two seconds.
+cm_listens() {
+	if core_makes_links; then
+		rdma resource show cm_id | grep -q 'state LISTEN'
+	else
+		find /proc/[0-9]*/fd -lname '*infiniband/rdma_cm' 2>/dev/null | grep -q . && sleep 2
+	fi
+}
+listens_or_ended() {
+	if [ -n "${CM-}" ]; then cm_listens; else listens "$PORT"; fi || ! kill -0 "$1" 2>/dev/null
+}
+
+# cm_perftest ADDRESS PROGRAM OPTIONS...: perftest, whose server has ADDRESS
+cm_perftest() {
+	local address=$1 program=$2
+
+	shift 2
+	PORT=18515
+	cm_pair $((PATIENCE * 2)) "$program" -R -F -p $PORT -d rxe0 "$@" -- \
+		"$program" -R -F -p $PORT -d rxe1 "$@" "$address" || return
+	perftest_table "$CASE_LOG.client" "$@"
+}
+
+# cm_modules: what rdma_cm's programs need
+cm_modules() {
+	modprobe -q rdma_ucm || { skip "this kernel has no rdma_ucm"; return; }
+	eventually test -e /dev/infiniband/rdma_cm || bad "no /dev/infiniband/rdma_cm"
+}
