@@ -212,16 +212,36 @@ static void inflight_destructor(struct sk_buff *skb)
 	rcu_read_unlock();
 }
 
+/*
+ * A NIC has a transmit queue for each CPU, or for some (XPS), and a task runs now on this CPU
+ * and then on that one: a flow would overtake itself. So its packets take the queue of the
+ * CPU on which the first of them was sent, until the stack holds none any more, nor has been
+ * given one for STEER_IDLE: a driver may let go of a packet that is in its queue still.
+ */
+#define STEER_IDLE	msecs_to_jiffies(20)
+
+static void inflight_steer(struct rxe_flow *flow, struct sk_buff *skb, bool alone)
+{
+#ifdef CONFIG_XPS
+	if (!flow->tx_cpu || (alone && time_after(jiffies, flow->sent + STEER_IDLE)))
+		flow->tx_cpu = raw_smp_processor_id() + 1;
+	flow->sent = jiffies;
+	skb->sender_cpu = flow->tx_cpu;
+#endif
+}
+
 /**
  * rxe_inflight_charge - count an skb until the stack has done with it
  * @flow: whose
- * @skb: of one packet or several
+ * @skb: of one packet or several, which the stack is about to get
  *
  * Context: the flow's task.
  */
 void rxe_inflight_charge(struct rxe_flow *flow, struct sk_buff *skb)
 {
-	atomic_inc(&flow->inflight->skbs);
+	int skbs = atomic_inc_return(&flow->inflight->skbs);
+
+	inflight_steer(flow, skb, skbs == INFLIGHT_OWNER + 1);
 	skb_shinfo(skb)->destructor_arg = flow->inflight;
 	skb->destructor = inflight_destructor;
 }

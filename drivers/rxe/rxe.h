@@ -350,6 +350,8 @@ void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
  * @local: the route ends in this namespace
  * @dst: cached route, validated with @cookie on each burst
  * @priority: of its skbs, from @tos, for queues that have classes
+ * @tx_cpu: whose transmit queues packets take, plus one; 0: not chosen yet
+ * @sent: when the stack was given one last, in jiffies
  * @paced: somebody has complained: @pace (NULL of datagrams) is to be asked; set by anybody
  *
  * Owned by the task; needs no lock but the task's own exclusion.
@@ -377,6 +379,8 @@ struct rxe_flow {
 	struct dst_entry	*dst;
 	u32			cookie;
 	u32			priority;
+	unsigned int		tx_cpu;
+	unsigned long		sent;
 	bool			paced;
 	struct rxe_pace		*pace;
 };

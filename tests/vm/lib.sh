@@ -192,10 +192,12 @@ driver_unload() {
 # net_up: namespaces, veth pair, addresses
 net_up() { ip netns add ns1 && ip netns add ns2 && net_pair; }
 
-# net_pair: the pair between what ns1 and ns2 are the names of
+# net_pair: the pair between what ns1 and ns2 are the names of; QUEUES: of each netdev
 net_pair() {
-	ip link add veth0 mtu "$VETH_MTU" netns ns1 type veth \
-			peer name veth1 mtu "$VETH_MTU" netns ns2 &&
+	local queues=(numtxqueues "${QUEUES:-1}" numrxqueues "${QUEUES:-1}")
+
+	ip link add veth0 mtu "$VETH_MTU" netns ns1 "${queues[@]}" type veth \
+			peer name veth1 mtu "$VETH_MTU" netns ns2 "${queues[@]}" &&
 		net_end 1 && net_end 2 || bad "cannot make the namespaces and the veth pair"
 }
 

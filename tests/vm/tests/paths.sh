@@ -132,6 +132,48 @@ queue_waits() { [ "$(n2 awk '$1 == 7 { print $3 }' /proc/net/netfilter/nfnetlink
 says_why() { dmesg | tac | sed '/rxe-test: /q' | grep -q 'cannot unload: a queue holds'; }
 unloaded() { [ ! -e /sys/module/rdma_rxe ]; }
 
+net_up_queues() { QUEUES=2 net_up; }
+
+# wander: have perftest run on one CPU and then on the other
+wander() {
+	local cpu pid
+
+	while sleep 0.05; do
+		for pid in $(pgrep -x ib_write_bw); do
+			cpu=$((1 - ${cpu:-0}))
+			taskset -pc $cpu "$pid"
+		done
+	done >/dev/null 2>&1
+}
+
+# queues: each CPU has a transmit queue of its own (XPS), and the one is slower than the
+# other. A stream may take either, but nothing of it overtakes; unless an emulated CPU stops
+# for longer than streams are kept where they are, so one packet of a hundred may.
+queues() {
+	local q wanderer status=0 overtaken
+
+	for q in 0 1; do
+		n2 sh -c "echo $((1 << q)) >/sys/class/net/veth1/queues/tx-$q/xps_cpus" ||
+			{ skip "this kernel has no XPS"; return; }
+		# it is not the receiving end that loses the order
+		n1 sh -c "echo 1 >/sys/class/net/veth0/queues/rx-$q/rps_cpus" ||
+			{ skip "this kernel has no RPS"; return; }
+	done
+	n2 tc qdisc add dev veth1 root handle 1: mq &&
+		n2 tc qdisc add dev veth1 parent 1:1 tbf rate 20mbit burst 128k limit 10m ||
+		{ skip "this kernel has no qdisc mq, or no tbf"; return; }
+	overtaken=$(counter rxe0 out_of_seq_request)
+	wander &
+	wanderer=$!
+	perftest ib_write_bw -m 1024 -s 4096 -n 2000 || status=1
+	kill $wanderer
+	n2 tc -s qdisc show dev veth1
+	overtaken=$(($(counter rxe0 out_of_seq_request) - overtaken))
+	echo "$overtaken packets have overtaken others"
+	[ $overtaken -le 80 ] || bad "$overtaken of 8000 packets have overtaken others" || status=1
+	return $status
+}
+
 check setup setup || return
 # five messages of 98 packets, and answers
 check queued-cut queued cut 490
@@ -143,3 +185,6 @@ check afterwards contents
 check no-leaks no_leaks
 check held held
 net_down
+check queues-setup setup net_up_queues || return
+check queues queues
+check queues-clean cleanup_all
