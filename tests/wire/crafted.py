@@ -509,6 +509,37 @@ def five_results():
         count_and_ask_again(test, 100, 5)
 
 
+def reads_promised():
+    """The largest max_dest_rd_atomic."""
+    return Far.device[4].context.query_device().max_qp_rd_atom
+
+
+@case("results-kept-as-promised")
+def results_promised():
+    """As many results are kept as the device says, and not one more."""
+    limit = reads_promised()
+    with Stranger(reads=limit) as test:
+        count_and_ask_again(test, 1000, limit)
+
+
+@case("reads-at-once-as-promised")
+def reads_promised_at_once():
+    """So many READs that come without a wait are all answered, and asked again, again."""
+    limit = reads_promised()
+    with Stranger(reads=limit) as test:
+        test.memory.put(DATA)
+        for _ in range(2):
+            for index in range(limit):
+                test.send(roce.READ_REQUEST, test.reth(32, index * 32), psn=psn_add(FIRST, index))
+            for index in range(limit):
+                test.msn = max(test.msn, index + 1)
+                test.answer(roce.RESP_ONLY, psn_add(FIRST, index),
+                            roce.aeth(roce.ACK_UNLIMITED, test.msn),
+                            DATA[index * 32:(index + 1) * 32])
+        test.step(packets=limit, messages=0)
+        test.good_write()
+
+
 def modify_reads(test, count):
     """Another max_dest_rd_atomic, in the state that the queue pair is in."""
     attr = QPAttr()

@@ -123,6 +123,90 @@ def cq_resize_refused():
         far.close()
 
 
+def pieces(memory, lengths, start=0):
+    """SGEs of these lengths, of which none is next to another, nor are they in order."""
+    places = [start + (index * 7 % len(lengths)) * 512 + index for index in range(len(lengths))]
+    return places, [memory.sge(length, place) for place, length in zip(places, lengths)]
+
+
+def placed(data, places, lengths):
+    """A memory of zeros with data in pieces."""
+    whole = bytearray(1 << 16)
+    for place, length in zip(places, lengths):
+        whole[place:place + length], data = data[:length], data[length:]
+    return bytes(whole)
+
+
+@case("sges-as-promised")
+def sges():
+    """SEND, WRITE and READ with as many SGEs as the device says, gathered and scattered."""
+    limit = Bench.near.context.query_device().max_sge
+    lengths = [1 + index * 53 % 211 for index in range(limit)]
+    total, data = sum(lengths), os.urandom(1 << 16)
+    near, far = verbs.connected(Bench.near, Bench.far, sges=limit)
+    try:
+        Bench.source.put(data)
+        places, gathered = pieces(Bench.source, lengths)
+        sent = b"".join(data[place:place + length] for place, length in zip(places, lengths))
+        backwards = lengths[::-1]
+        places, scattered = pieces(Bench.target, backwards, 300)
+        Bench.target.put(bytes(1 << 16))
+        far.receive(scattered)
+        near.send(e.IBV_WR_SEND, gathered)
+        status_is(near.sent(), verbs.SUCCESS, "the SEND")
+        done = far.received()
+        equal((done.status, done.byte_len), (verbs.SUCCESS, total), "receive")
+        check(Bench.target.get(1 << 16) == placed(sent, places, backwards), "bytes of the SEND")
+        Bench.target.put(bytes(1 << 16))
+        near.send(e.IBV_WR_RDMA_WRITE, gathered, remote=Bench.target.address + 77,
+                  rkey=Bench.target.rkey)
+        status_is(near.sent(), verbs.SUCCESS, "the WRITE")
+        check(Bench.target.get(1 << 16) == placed(sent, [77], [total]), "bytes of the WRITE")
+        places, scattered = pieces(Bench.source, backwards, 300)
+        Bench.source.put(bytes(1 << 16))
+        near.send(e.IBV_WR_RDMA_READ, scattered, remote=Bench.target.address + 77,
+                  rkey=Bench.target.rkey)
+        status_is(near.sent(), verbs.SUCCESS, "the READ")
+        check(Bench.source.get(1 << 16) == placed(sent, places, backwards), "bytes of the READ")
+        more = [Bench.source.sge(1)] * (limit + 1)
+        refused(lambda: near.send(e.IBV_WR_SEND, more), "one SGE more in a SEND")
+        refused(lambda: far.receive(more), "one SGE more in a receive")
+    finally:
+        near.close()
+        far.close()
+    refused(lambda: verbs.Queue(Bench.near, sges=limit + 1), "a queue pair for one SGE more")
+
+
+@case("reads-as-promised")
+def reads():
+    """max_rd_atomic and max_dest_rd_atomic as large as the device says, and no larger."""
+    attr = Bench.near.context.query_device()
+    asked, answered = attr.max_qp_init_rd_atom, attr.max_qp_rd_atom
+    queue = verbs.Queue(Bench.near)
+    try:
+        refused(lambda: queue.connect(1, wire.FAR4, reads=answered + 1), "max_dest_rd_atomic")
+        equal(queue.state(), e.IBV_QPS_INIT, "state after that")
+        refused(lambda: queue.connect(1, wire.FAR4, reads=answered, outstanding=asked + 1),
+                "max_rd_atomic")
+        equal(queue.state(), e.IBV_QPS_RTR, "state after that")
+    finally:
+        queue.close()
+    data = os.urandom(asked * 100)
+    near, far = verbs.connected(Bench.near, Bench.far, depth=asked, reads=answered,
+                                outstanding=asked)
+    try:
+        Bench.target.put(data)
+        Bench.source.put(bytes(len(data)))
+        for index in range(asked):
+            near.send(e.IBV_WR_RDMA_READ, [Bench.source.sge(100, index * 100)], wr_id=index,
+                      remote=Bench.target.address + index * 100, rkey=Bench.target.rkey)
+        equal(entries(near.scq, asked), list(range(asked)), "wr_ids")
+        check(Bench.source.get(len(data)) == data, "bytes of the READs")
+    finally:
+        near.close()
+        far.close()
+
+
 class HugeMemory(verbs.Memory):
     """A buffer in huge pages, which need not begin where a huge page begins."""
 

@@ -485,6 +485,32 @@ def max_rd_atomic():
                 test.asked_read(plan(index + 3, test))
 
 
+@case("max-rd-atomic-as-promised")
+def max_rd_atomic_promised():
+    """As many READs at a time as the device says, and not one more; each gets its bytes."""
+    limit = Far.device[4].context.query_device().max_qp_init_rd_atom
+
+    def piece(index):
+        return DATA[index:index + 64]
+
+    with Asking(outstanding=limit,
+                queue=lambda device: verbs.Queue(device, depth=limit + 2)) as test:
+        test.memory.put(bytes(SIZE))
+        for index in range(limit + 2):
+            test.post(e.IBV_WR_RDMA_READ, 64, wr_id=index, offset=index * 64)
+        for index in range(limit):
+            test.asked_read(plan(index, test))
+        test.silent()
+        for index in range(limit + 2):
+            test.reply(roce.RESP_ONLY, plan(index, test), roce.aeth(roce.ACK_UNLIMITED, index + 1),
+                       piece(index))
+            test.completed(index)
+            if index < 2:
+                test.asked_read(plan(index + limit, test))
+        wanted = b"".join(piece(index) for index in range(limit + 2))
+        equal(test.memory.get(SIZE), wanted + bytes(SIZE - len(wanted)), "memory")
+
+
 @case("fence")
 def fence():
     """A fenced WRITE waits for the READ before it, a plain one does not."""

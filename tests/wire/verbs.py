@@ -149,11 +149,11 @@ class Queue:
     """A queue pair with completion queues of its own."""
 
     def __init__(self, device, *, depth=64, cqe=256, inline=0, pd=None,
-                 kind=e.IBV_QPT_RC, srq=None, sig_all=0):
+                 kind=e.IBV_QPT_RC, srq=None, sig_all=0, sges=4):
         self.device = device
         self.scq = CQ(device.context, cqe)
         self.rcq = CQ(device.context, cqe)
-        cap = QPCap(depth, depth, 4, 4, inline)
+        cap = QPCap(depth, depth, sges, sges, inline)
         init = QPInitAttr(qp_type=kind, scq=self.scq, rcq=self.rcq, srq=srq, cap=cap,
                           sq_sig_all=sig_all)
         self.qp = QP(pd or device.pd, init)
@@ -250,9 +250,9 @@ def status_is(found, wanted, what):
 def connected(near, far, **options):
     """Two QPs of two devices, connected to each other."""
     far_only = {key[4:]: options.pop(key) for key in list(options) if key.startswith("far_")}
-    depth = options.pop("depth", 64)
-    here = Queue(near, depth=depth)
-    there = Queue(far, depth=depth)
+    size = {"depth": options.pop("depth", 64), "sges": options.pop("sges", 4)}
+    here = Queue(near, **size)
+    there = Queue(far, **size)
     here.connect(there.number, far.address, rq_psn=0xfffff0, sq_psn=0x123456, **options)
     there.connect(here.number, near.address, rq_psn=0x123456, sq_psn=0xfffff0,
                   **{**options, **far_only})
