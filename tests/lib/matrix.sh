@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # matrix.sh - every kernel: build without a warning, boot, run the VM tests.
 #
-# Sourced by tests/run, which has vm_one and what lies below it. What passed is
+# Sourced by tests/run, which has vm_guests and what lies below it. What passed is
 # noted in the cache, with a key of all that could change the result; as long as
 # the key is the same a kernel is skipped, and its old line printed.
 
@@ -84,7 +84,7 @@ matrix_boot() {
 	fi
 	# one that is built only, and has an image from another time
 	[ $# -gt 1 ] || { COUNTS[$kernel]='- - -'; return; }
-	vm_one "$@"
+	vm_guests "$@"
 	! grep -qs '^begin ' "$RESULTS/vm-$(basename "$kernel")/output" || BOOTED[$kernel]=yes
 	COUNTS[$kernel]="$((PASSED - counted[0])) $((FAILED - counted[1])) $((SKIPPED - counted[2]))"
 	TOOK[$kernel]=$((TOOK[$kernel] + SECONDS - start))

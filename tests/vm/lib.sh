@@ -201,14 +201,19 @@ net_pair() {
 		net_end 1 && net_end 2 || bad "cannot make the namespaces and the veth pair"
 }
 
+# has_ipv6: does this kernel? Not with ipv6.disable=1.
+has_ipv6() { [ -e /proc/net/if_inet6 ]; }
+
 # net_end N: addresses of nsN; in few processes, for they cost most of a guest's time
 net_end() {
-	ip netns exec "ns$1" sh -c "echo 0 >/proc/sys/net/ipv6/conf/veth$(($1 - 1))/accept_dad &&
-		ip -batch -" <<-END
-		addr add 10.1.0.$1/24 dev veth$(($1 - 1))
-		addr add fd01::$1/64 dev veth$(($1 - 1)) nodad
+	local dev=veth$(($1 - 1)) six=true
+
+	! has_ipv6 || six="echo 0 >/proc/sys/net/ipv6/conf/$dev/accept_dad"
+	ip netns exec "ns$1" sh -c "$six && ip -batch -" <<-END
+		addr add 10.1.0.$1/24 dev $dev
+		$(! has_ipv6 || echo "addr add fd01::$1/64 dev $dev nodad")
 		link set lo up
-		link set veth$(($1 - 1)) up
+		link set $dev up
 	END
 }
 
@@ -220,36 +225,40 @@ RULES=/run/rxe-test-rules
 # and reached over the wire all the same: what is sent to it looks into a table of
 # its own before the table of local addresses, which what arrives finds later.
 net_up_here() {
-	local i other mac table family
+	local i other mac table family families=-4
 
+	! has_ipv6 || families='-4 -6'
 	ip netns attach ns1 $$ && ip netns attach ns2 $$ &&
 		ip link add veth0 mtu "$VETH_MTU" type veth peer name veth1 mtu "$VETH_MTU" ||
 		bad "cannot name the initial namespace and make the veth pair" || return
 	for i in 0 1; do
 		sysctl -qw "net.ipv4.conf.veth$i.accept_local=1" "net.ipv4.conf.veth$i.rp_filter=0" \
-			"net.ipv4.conf.veth$i.arp_ignore=1" "net.ipv6.conf.veth$i.accept_dad=0" &&
-			ip addr add "10.1.0.$((i + 1))/24" dev "veth$i" noprefixroute &&
-			ip -6 addr add "fd01::$((i + 1))/64" dev "veth$i" nodad noprefixroute &&
-			ip link set "veth$i" up || bad "cannot set up veth$i" || return
+			"net.ipv4.conf.veth$i.arp_ignore=1" &&
+			ip addr add "10.1.0.$((i + 1))/24" dev "veth$i" noprefixroute || bad "cannot set up veth$i" || return
+		! has_ipv6 || {
+			sysctl -qw "net.ipv6.conf.veth$i.accept_dad=0" &&
+				ip -6 addr add "fd01::$((i + 1))/64" dev "veth$i" nodad noprefixroute
+		} || bad "cannot set up veth$i" || return
+		ip link set "veth$i" up || bad "cannot set up veth$i" || return
 	done
 	sysctl -qw net.ipv4.conf.all.rp_filter=0
 	: >"$RULES"
-	for family in -4 -6; do
-		ip $family rule add pref 32000 lookup local && ip $family rule del pref 0 ||
+	for family in $families; do
+		ip "$family" rule add pref 32000 lookup local && ip "$family" rule del pref 0 ||
 			bad "cannot move the rule for local addresses" || return
 	done
 	for i in 0 1; do
 		other=$((1 - i)) table=$((100 + i))
 		mac=$(cat "/sys/class/net/veth$other/address")
-		ip -4 rule add pref $table iif lo to "10.1.0.$((other + 1))" lookup $table &&
-			ip -6 rule add pref $table iif lo to "fd01::$((other + 1))" lookup $table &&
-			ip -4 rule add pref $((table + 2)) oif "veth$i" to "10.1.0.$((other + 1))" lookup $table &&
-			ip -6 rule add pref $((table + 2)) oif "veth$i" to "fd01::$((other + 1))" lookup $table &&
-			ip -4 route add "10.1.0.$((other + 1))" dev "veth$i" src "10.1.0.$((i + 1))" table $table &&
-			ip -6 route add "fd01::$((other + 1))" dev "veth$i" src "fd01::$((i + 1))" table $table &&
-			ip neigh replace "10.1.0.$((other + 1))" dev "veth$i" lladdr "$mac" nud permanent &&
-			ip neigh replace "fd01::$((other + 1))" dev "veth$i" lladdr "$mac" nud permanent ||
-			bad "cannot send veth$i's packets over the wire" || return
+		for family in $families; do
+			set -- "10.1.0.$((i + 1))" "10.1.0.$((other + 1))"
+			[ "$family" = -4 ] || set -- "fd01::$((i + 1))" "fd01::$((other + 1))"
+			ip "$family" rule add pref $table iif lo to "$2" lookup $table &&
+				ip "$family" rule add pref $((table + 2)) oif "veth$i" to "$2" lookup $table &&
+				ip "$family" route add "$2" dev "veth$i" src "$1" table $table &&
+				ip neigh replace "$2" dev "veth$i" lladdr "$mac" nud permanent ||
+				bad "cannot send veth$i's packets over the wire" || return
+		done
 	done
 }
 
@@ -278,10 +287,10 @@ net_down() {
 	[ ! -e /sys/class/net/veth0 ] || ip link del veth0
 	# what net_up_here has done to the routing rules
 	[ -e "$RULES" ] || return 0
-	for family in -4 -6; do
-		ip $family rule add pref 0 lookup local
+	for family in -4 $(! has_ipv6 || echo -6); do
+		ip "$family" rule add pref 0 lookup local
 		for ns in 100 101 102 103 32000; do
-			ip $family rule del pref $ns
+			ip "$family" rule del pref $ns
 		done
 	done
 	rm "$RULES"
@@ -322,7 +331,7 @@ port_state() {
 # setup [TOPOLOGY]: driver, TOPOLOGY (as a rule net_up), both devices; remembers the
 # object counts
 setup() {
-	local topology=net_up
+	local topology=net_up kind
 
 	peers_elsewhere || topology=net_up_here
 	driver_load && "${1:-$topology}" && link_add ns1 rxe0 veth0 && link_add ns2 rxe1 veth1 || return
@@ -330,9 +339,10 @@ setup() {
 	eventually port_is rxe0 ACTIVE && eventually port_is rxe1 ACTIVE ||
 		bad "ports are $(port_state rxe0), $(port_state rxe1), not ACTIVE" || return
 	# The address events that fill the GID table come a little later.
-	eventually gid_index rxe0 v6 >/dev/null && eventually gid_index rxe1 v6 >/dev/null &&
-		eventually gid_index rxe0 v4 >/dev/null && eventually gid_index rxe1 v4 >/dev/null ||
-		bad "the GID tables lack addresses: $(gids rxe0) $(gids rxe1)" || return
+	for kind in $(! has_ipv6 || echo v6) v4; do
+		eventually gid_index rxe0 "$kind" >/dev/null && eventually gid_index rxe1 "$kind" >/dev/null ||
+			bad "the GID tables lack addresses: $(gids rxe0) $(gids rxe1)" || return
+	done
 	BASELINE=$(counts)
 	echo "$BASELINE"
 }
@@ -480,6 +490,10 @@ pair() {
 }
 
 listens_or_ended() { listens "$PORT" || ! kill -0 "$1" 2>/dev/null; }
+
+ended() {
+	if [ -n "${CM-}" ]; then cm_listens; else listens "$PORT"; fi || ! kill -0 "$1" 2>/dev/null
+}
 
 ended() {
 	if [ "$1" -eq 124 ]; then

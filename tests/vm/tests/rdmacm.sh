@@ -67,7 +67,7 @@ within() {
 	wait $server
 	return $status
 }
-within_ns1() { n1 bash -c ". '$VM/lib.sh'; $(declare -f cm_listens within); within"; }
+within_ns1() { n1 bash -c ". '$VM/lib.sh'; $(declare -f within); within"; }
 
 # cm_id FILTER: what of all ids is left
 # shellcheck disable=SC2086 # words
