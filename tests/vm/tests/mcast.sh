@@ -134,6 +134,12 @@ attached() {
 	return $status
 }
 
+# full: as many queue pairs in a group as the device promises, and not one more
+full() {
+	timeout "$PATIENCE" "$PROGRAMS/groups" rxe0 || bad "status $?: $(tail -n 1 "$CASE_LOG")" || return
+	no_leaks
+}
+
 # ---- VLANs ------------------------------------------------------------------------
 
 # vlan_add N: VLAN 5 of nsN's end, which the device below it serves
@@ -187,6 +193,7 @@ check own-ipv6 mckey_pair ff0e::1:3 fd01::1 fd01::1 ns1
 check killed killed
 check attached-ipv4 attached 239.1.2.1 10.1.0.2 10.1.0.1
 check attached-ipv6 attached ff0e::2:1 fd01::2 fd01::1
+check full full
 if core_makes_links; then
 	check vlans vlans && {
 		check vlan-mckey mckey_pair 239.1.1.4 10.2.0.1 10.2.0.2 ns2 upper
