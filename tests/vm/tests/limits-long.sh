@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 # limits-long.sh - what query_device promises can be had, and no more: as many objects
-# of each kind, and queues of the largest size (tests/vm/programs/limits.py).
+# of each kind, queues and messages of the largest size (tests/vm/programs/limits.py).
 # packages: python3-pyverbs
 
 limit() {
@@ -23,6 +23,7 @@ check setup setup || return
 sysctl -qw vm.max_map_count=4000000
 ulimit -l unlimited
 check depth limit depth
+check message limit message
 for what in pd ah mw srq cq mr qp; do
 	check "max-$what" limit $what
 done
