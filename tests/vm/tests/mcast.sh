@@ -193,8 +193,8 @@ check own-ipv6 mckey_pair ff0e::1:3 fd01::1 fd01::1 ns1
 check killed killed
 check attached-ipv4 attached 239.1.2.1 10.1.0.2 10.1.0.1
 check attached-ipv6 attached ff0e::2:1 fd01::2 fd01::1
-check full full
 if core_makes_links; then
+	check full full
 	check vlans vlans && {
 		check vlan-mckey mckey_pair 239.1.1.4 10.2.0.1 10.2.0.2 ns2 upper
 		check vlan-ipv4 attached 239.1.2.2 10.2.0.2 10.2.0.1 upper 'vlan 5'
@@ -203,6 +203,7 @@ if core_makes_links; then
 		check vlan-goes-ipv6 vlan_goes ff0e::2:3
 	}
 else
+	check full skip "the verbs of this core take no group of IPv4 as it is"
 	check vlans skip "both ends of the wire are in one namespace"
 fi
 check no-leaks no_leaks

@@ -42,7 +42,7 @@ link_local() {
 	local server status
 
 	gid_index rxe0 ll && gid_index rxe1 ll || { skip "this core makes no link-local GIDs"; return; }
-	n1 ibv_rc_pingpong -d rxe0 -g "$(gid_index rxe0 ll)" -p "$PORT" >"$CASE_LOG.server" 2>&1 &
+	ip netns exec ns1 ibv_rc_pingpong -d rxe0 -g "$(gid_index rxe0 ll)" -p "$PORT" >"$CASE_LOG.server" 2>&1 &
 	server=$!
 	eventually listens_or_ended $server
 	expect_error . n2 ibv_rc_pingpong -d rxe1 -g "$(gid_index rxe1 ll)" -p "$PORT" 10.1.0.1
@@ -69,7 +69,11 @@ check rc pingpong -n 100 -s 10001
 check uc pingpong_by ibv_uc_pingpong -n 50
 check ud pingpong_by ibv_ud_pingpong -n 50 -s 1000
 check link-local link_local
-check group members ::ffff:239.1.2.1
+if core_makes_links; then
+	check group members ::ffff:239.1.2.1
+else
+	check group skip "the verbs of this core take no group of IPv4 as it is"
+fi
 check group-ipv6 group_refused
 check modules cm_modules && check rping rping_ok
 check no-leaks no_leaks
