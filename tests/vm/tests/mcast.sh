@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 # mcast.sh - multicast: groups joined by rdma_cm (mckey) and without it (members), datagrams
-# from one namespace to the other and within a device, also over VLANs, and whether the netdev
-# is a member on the wire for just as long (IGMP, MLD).
+# from one namespace to the other and within a device, also over VLANs; whether the netdev is
+# a member on the wire for just as long, and whether a bridge that listens to that (IGMP, MLD)
+# sends datagrams to members only.
 
 # shellcheck source=tests/lib/capture.sh
 . "$VM/../lib/capture.sh"
@@ -178,6 +179,67 @@ vlan_goes() {
 	[ ! -s "$REASON" ]
 }
 
+# ---- a bridge that listens --------------------------------------------------------
+
+n3() { ip netns exec ns3 "$@"; }
+
+# net_bridged: the two ends meet in a bridge, which has a third port; it asks who is in which
+# group, and believes the answers after a second
+# shellcheck disable=SC2016 # the shell in ns3 expands
+net_bridged() {
+	local i
+
+	for i in 1 2 3; do
+		ip netns add ns$i
+	done
+	ip link add veth0 mtu "$VETH_MTU" netns ns1 type veth peer name port0 mtu "$VETH_MTU" netns ns3 &&
+		ip link add veth1 mtu "$VETH_MTU" netns ns2 type veth peer name port1 mtu "$VETH_MTU" netns ns3 &&
+		ip link add third mtu "$VETH_MTU" netns ns3 type veth peer name port2 mtu "$VETH_MTU" netns ns3 &&
+		net_end 1 && net_end 2 &&
+		n3 sh -c 'ip link add switch type bridge && cd /sys/class/net/switch/bridge &&
+			echo 100 >multicast_query_response_interval && echo 1 >multicast_snooping &&
+			for port in 0 1 2; do ip link set port$port master switch up; done &&
+			echo 0 >/proc/sys/net/ipv6/conf/switch/accept_dad &&
+			ip link set third up && ip link set switch up' || bad "no bridge" || return
+	# A querier whose first query finds no address to come from is none for IPv6, and floods,
+	# until the next one: half a minute later, or when a group's last member goes.
+	eventually switch_has_address || bad "the bridge gets no address" || return
+	n3 sh -c 'echo 1 >/sys/class/net/switch/bridge/multicast_querier' || bad "no querier" || return
+	sleep 2
+}
+
+switch_has_address() { n3 ip -6 -o addr show dev switch scope link -tentative | grep -q fe80; }
+
+in_mdb() { n3 bridge mdb show | grep -qw "$1"; }
+
+# on_third GROUP FROM TO: sets SEEN, how many datagrams of the members come to the third port.
+# Several may come as one skb; each is of BTH, DETH, payload and ICRC.
+on_third() {
+	capture_begin ns3 "$CASE_LOG.tcpdump" -i third -w "$CASE_LOG.pcap" udp port 4791 ||
+		bad "tcpdump does not start" || return
+	members "$@"
+	[ "$(n3 cat /sys/class/net/switch/bridge/multicast_snooping)" = 0 ] || eventually in_mdb "$1" ||
+		bad "the bridge knows of no member of $1"
+	members_end
+	capture_end "$CASE_LOG.tcpdump" || bad "tcpdump lost packets: $(tail -n 3 "$CASE_LOG.tcpdump")" || return
+	SEEN=$(tcpdump -nr "$CASE_LOG.pcap" 2>/dev/null |
+		awk '{ bytes += $NF } END { print bytes / (12 + 8 + 100 + 4) }')
+	[ ! -s "$REASON" ]
+}
+
+snooped() {
+	on_third "$@" || return
+	[ "$SEEN" -eq 0 ] || bad "$SEEN datagrams reach who is not in the group"
+}
+
+# that those would be seen
+flooded() {
+	n3 sh -c 'echo 0 >/sys/class/net/switch/bridge/multicast_snooping'
+	on_third "$@" || return
+	# six rounds
+	[ "$SEEN" -eq 60 ] || bad "$SEEN datagrams reach everybody, of 60"
+}
+
 modules() { modprobe -q rdma_ucm || { skip "this kernel has no rdma_ucm"; return; }; }
 
 check modules modules || return
@@ -208,3 +270,13 @@ else
 fi
 check no-leaks no_leaks
 check clean cleanup_all
+if core_makes_links; then
+	check bridge setup net_bridged && {
+		check snooped-ipv4 snooped 239.1.2.4 10.1.0.2 10.1.0.1
+		check snooped-ipv6 snooped ff0e::2:4 fd01::2 fd01::1
+		check flooded-ipv4 flooded 239.1.2.5 10.1.0.2 10.1.0.1
+		check flooded-ipv6 flooded ff0e::2:5 fd01::2 fd01::1
+	}
+	check bridge-clean cleanup_all
+	ip netns del ns3
+fi
