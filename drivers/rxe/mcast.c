@@ -40,9 +40,9 @@ struct mcast_join {
 	struct rcu_head		rcu;
 };
 
-static DEFINE_HASHTABLE(mcast_table, 8);	/* readers under RCU */
+static DEFINE_HASHTABLE(mcast_table, 10);	/* readers under RCU */
 static DEFINE_MUTEX(mcast_mutex);		/* changes of the table */
-static DEFINE_HASHTABLE(mcast_joins, 8);	/* readers under RCU, changes under RTNL */
+static DEFINE_HASHTABLE(mcast_joins, 10);	/* readers under RCU, changes under RTNL */
 
 static u32 mcast_hash(const union ib_gid *gid)
 {
@@ -217,7 +217,7 @@ static int mcast_add(struct rxe_qp *qp, const union ib_gid *gid)
 	/* also if there are members already: a VLAN may have come since */
 	if (old)
 		return mcast_join(dev, gid);
-	if (count >= RXE_MAX_MCAST_QP)
+	if (count >= RXE_MAX_MCAST_QP || (!count && dev->mcast_groups >= RXE_MAX_MCAST_GRP))
 		return -ENOMEM;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)
@@ -233,6 +233,7 @@ static int mcast_add(struct rxe_qp *qp, const union ib_gid *gid)
 	member->gid = *gid;
 	hash_add_rcu(mcast_table, &member->node, mcast_hash(gid));
 	qp->mcast_groups++;
+	dev->mcast_groups += !count;
 	return 0;
 }
 
@@ -243,9 +244,10 @@ static void mcast_del(struct mcast_member *member)
 
 	hash_del_rcu(&member->node);
 	member->qp->mcast_groups--;
-	if (!mcast_count(dev, NULL, &member->gid, &none))
+	if (!mcast_count(dev, NULL, &member->gid, &none)) {
 		mcast_leave(dev, &member->gid);
-	atomic_dec(&dev->num_mcast);
+		dev->mcast_groups--;
+	}
 	kfree_rcu(member, rcu);
 }
 
@@ -262,19 +264,12 @@ static void mcast_del(struct mcast_member *member)
 int rxe_mcast_attach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct rxe_qp *qp = to_rxe_qp(ibqp);
-	struct rxe_dev *dev = qp->dev;
-	u32 before;
 	int err;
 
 	if (!mcast_is_group(gid))
 		return -EINVAL;
-	if (!atomic_add_unless(&dev->num_mcast, 1, RXE_MAX_MCAST))
-		return -ENOMEM;
 	mutex_lock(&mcast_mutex);
-	before = qp->mcast_groups;
 	err = mcast_add(qp, gid);
-	if (qp->mcast_groups == before)
-		atomic_dec(&dev->num_mcast);
 	mutex_unlock(&mcast_mutex);
 	return err;
 }

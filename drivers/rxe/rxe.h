@@ -95,9 +95,9 @@ enum {
 	RXE_MAX_MW		= 0x80000,
 	/* Blocks of a region of fast registration */
 	RXE_MAX_BLOCKS		= 512,
-	/* Queue pairs of a multicast group, and memberships of a device */
+	/* Queue pairs of a multicast group, and groups of a device */
 	RXE_MAX_MCAST_QP	= 56,
-	RXE_MAX_MCAST		= 0x70000,
+	RXE_MAX_MCAST_GRP	= 0x2000,
 	RXE_MAX_PD		= 0x100000,
 	RXE_MAX_AH		= 0x8000,
 	RXE_MAX_SRQ		= 0x100000,
@@ -198,7 +198,7 @@ void rxe_ring_forget(struct rxe_dev *dev, struct ib_ucontext *uctx);
  * @num_qp: queue pairs
  * @num_mr: memory regions
  * @num_mw: memory windows
- * @num_mcast: memberships of queue pairs in multicast groups
+ * @mcast_groups: multicast groups that have members here; under the mutex of mcast.c
  * @num_srq: shared receive queues
  */
 struct rxe_dev {
@@ -225,7 +225,7 @@ struct rxe_dev {
 	atomic_t			num_qp;
 	atomic_t			num_mr;
 	atomic_t			num_mw;
-	atomic_t			num_mcast;
+	u32				mcast_groups;
 	atomic_t			num_srq;
 };
 

@@ -85,9 +85,9 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	attr->atomic_cap		= IB_ATOMIC_HCA;
 	attr->max_pkeys			= RXE_MAX_PKEY;
 	attr->max_srq			= RXE_MAX_SRQ;
-	attr->max_mcast_grp		= RXE_MAX_MCAST;
+	attr->max_mcast_grp		= RXE_MAX_MCAST_GRP;
 	attr->max_mcast_qp_attach	= RXE_MAX_MCAST_QP;
-	attr->max_total_mcast_qp_attach	= RXE_MAX_MCAST;
+	attr->max_total_mcast_qp_attach	= RXE_MAX_MCAST_GRP * RXE_MAX_MCAST_QP;
 	attr->max_srq_wr		= RXE_MAX_SRQ_WR;
 	attr->max_srq_sge		= RXE_MAX_SGE;
 	/* 4.096 us * 2^15 = 134 ms: a busy CPU may answer that late */

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * groups - as many queue pairs in a multicast group as a device promises, and no more.
+ * groups - as many queue pairs in a multicast group as a device promises, and no more; and as
+ * many groups.
  *
- *	groups DEVICE
+ *	groups DEVICE [all]
  *
  * max_mcast_qp_attach of them are attached to one group, of IPv4 and of IPv6.  One more gets
  * ENOMEM, changes nothing, may be in another group, and finds the room of one that has left.
+ * With "all" one is in max_mcast_grp groups, half of them of IPv4, and in not one more; what
+ * is promised in total is that many groups, each of them full.
  * Exit status 0 if so.
  */
 #include <errno.h>
@@ -123,13 +126,40 @@ static void fill_group(bool ipv6)
 	printf("%d queue pairs in a group\n", most);
 }
 
+static void all_groups(void)
+{
+	int most = limits.max_mcast_grp, i;
+	struct ibv_qp **qps = make_qps(2);
+
+	NEED(limits.max_total_mcast_qp_attach == most * limits.max_mcast_qp_attach);
+	for (i = 0; i < most; i++)
+		NEED(!attach(qps[0], i % 2, i));
+	NEED(attach(qps[0], false, most) == ENOMEM);
+	NEED(attach(qps[1], true, most) == ENOMEM);
+	NEED(!attach(qps[1], true, 1));		/* there is room in those that there are */
+	NEED(!detach(qps[0], false, 0));
+	NEED(!attach(qps[1], true, most));
+	NEED(attach(qps[0], false, 0) == ENOMEM);
+	for (i = 1; i < most; i++)
+		NEED(!detach(qps[0], i % 2, i));
+	NEED(!detach(qps[1], true, 1) && !detach(qps[1], true, most));
+	destroy_qps(qps, 2);
+	printf("%d groups\n", most);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: groups DEVICE\n");
+	bool all = argc == 3 && !strcmp(argv[2], "all");
+
+	if (argc != 2 && !all) {
+		fprintf(stderr, "usage: groups DEVICE [all]\n");
 		return 2;
 	}
 	open_device(argv[1]);
+	if (all) {
+		all_groups();
+		return 0;
+	}
 	fill_group(false);
 	fill_group(true);
 	return 0;

@@ -135,9 +135,10 @@ attached() {
 	return $status
 }
 
-# full: as many queue pairs in a group as the device promises, and not one more
+# full [all]: as many queue pairs in a group as the device promises, or as many groups, and
+# not one more
 full() {
-	timeout "$PATIENCE" "$PROGRAMS/groups" rxe0 || bad "status $?: $(tail -n 1 "$CASE_LOG")" || return
+	timeout "$PATIENCE" "$PROGRAMS/groups" rxe0 "$@" || bad "status $?: $(tail -n 1 "$CASE_LOG")" || return
 	no_leaks
 }
 
@@ -257,6 +258,7 @@ check attached-ipv4 attached 239.1.2.1 10.1.0.2 10.1.0.1
 check attached-ipv6 attached ff0e::2:1 fd01::2 fd01::1
 if core_makes_links; then
 	check full full
+	check full-all full all
 	check vlans vlans && {
 		check vlan-mckey mckey_pair 239.1.1.4 10.2.0.1 10.2.0.2 ns2 upper
 		check vlan-ipv4 attached 239.1.2.2 10.2.0.2 10.2.0.1 upper 'vlan 5'
