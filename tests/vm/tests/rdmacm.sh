@@ -57,17 +57,17 @@ simple() { cm_pair "$PATIENCE" rdma_server -p 7471 -- rdma_client -s 10.1.0.1 -p
 
 # both ends on one device
 within() {
-	rping -s -a 10.1.0.1 -C 10 -v >"$CASE_LOG.server" 2>&1 &
-	local server=$! status=0
+	local server status=0
 
-	eventually cm_listens || bad "the server does not listen"
-	timeout "$PATIENCE" "$VM/programs/rping-client" 10 -a 10.1.0.1 -I 10.1.0.1 ||
+	ip netns exec ns1 rping -s -a 10.1.0.1 -C 10 -v >"$CASE_LOG.server" 2>&1 &
+	server=$!
+	eventually cm_listens || bad "the server does not listen" || status=1
+	n1 timeout "$PATIENCE" "$VM/programs/rping-client" 10 -a 10.1.0.1 -I 10.1.0.1 ||
 		bad "rping fails within one device: status $?" || status=1
 	[ $status -eq 0 ] || kill $server
 	wait $server
 	return $status
 }
-within_ns1() { n1 bash -c ". '$VM/lib.sh'; $(declare -f within); within"; }
 
 # cm_id FILTER: what of all ids is left
 # shellcheck disable=SC2086 # words
@@ -171,7 +171,7 @@ check rping rping_ok 10.1.0.1 10
 check rping-large rping_ok 10.1.0.1 3 -S 65535
 check rping-ipv6 rping_ok fd01::1 10
 check rping-link-local rping_link_local
-check rping-within-a-device within_ns1
+check rping-within-a-device within
 check shown shown
 check refused refused
 check ucmatose cm_program ucmatose 10.1.0.1
