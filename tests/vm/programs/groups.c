@@ -19,18 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAIL(...)							\
-do {									\
-	printf("groups: " __VA_ARGS__);					\
-	putchar('\n');							\
-	exit(1);							\
-} while (0)
-
-#define NEED(condition)							\
-do {									\
-	if (!(condition))						\
-		FAIL("not so: %s: %s", #condition, strerror(errno));	\
-} while (0)
+#include "need.h"
 
 static struct ibv_context *context;
 static struct ibv_device_attr limits;

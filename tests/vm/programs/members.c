@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "need.h"
+
 #define GRH		40
 #define SIZE		100
 #define COUNT		10		/* datagrams of a round */
@@ -30,19 +32,6 @@
 #define QKEY		0x11223344
 #define PATIENCE	20
 #define QUIET		300000		/* microseconds; what is too much would come */
-
-#define FAIL(...)							\
-do {									\
-	printf("members: " __VA_ARGS__);				\
-	putchar('\n');							\
-	exit(1);							\
-} while (0)
-
-#define NEED(condition)							\
-do {									\
-	if (!(condition))						\
-		FAIL("not so: %s: %s", #condition, strerror(errno));	\
-} while (0)
 
 struct device {
 	struct ibv_context	*context;

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "need.h"
 #include "random.h"
 
 enum {
@@ -31,19 +32,6 @@ enum {
 	MET_LEAST	= 10,		/* resizes with traffic */
 	UNUSED		= 0xa5,
 };
-
-#define FAIL(...)							\
-do {									\
-	printf("resize: " __VA_ARGS__);					\
-	putchar('\n');							\
-	exit(1);							\
-} while (0)
-
-#define NEED(condition)							\
-do {									\
-	if (!(condition))						\
-		FAIL("not so: %s (%m)", #condition);			\
-} while (0)
 
 struct side {
 	struct ibv_context	*context;

@@ -41,7 +41,7 @@ check atomic-bw-16-qps perftest ib_atomic_bw -q 16 -n 50
 check atomic-bw-bidirectional perftest ib_atomic_bw -b -n 200
 check atomic-lat perftest ib_atomic_lat -n 300
 
-# Connected by rdma_cm, by which perftest makes no UC; rdmacm.sh has some, for kernels where that is not the usual one
+# Connected by rdma_cm, by which perftest makes no UC; rdmacm.sh has some for older kernels
 cm() {
 	core_makes_links || { skip "rdma_cm of this kernel looks for addresses in the initial namespace only"; return; }
 	cm_modules && cm_perftest 10.1.0.1 "$@"
