@@ -23,10 +23,16 @@
 
 #include "rxe.h"
 
-/* A queue pair in a group */
+/*
+ * A queue pair in a group.  Who finds it under RCU may be late: then the queue pair is
+ * gone, its device, too, and they are only compared with others.
+ */
 struct mcast_member {
 	struct hlist_node	node;
 	struct rxe_qp		*qp;
+	struct rxe_dev		*dev;		/* of @qp, as are those below */
+	const struct net	*netns;
+	u32			number;
 	union ib_gid		gid;
 	struct rcu_head		rcu;
 };
@@ -58,7 +64,7 @@ static u32 mcast_count(const struct rxe_dev *dev, const struct rxe_qp *qp,
 
 	*found = NULL;
 	hash_for_each_possible(mcast_table, member, node, mcast_hash(gid)) {
-		if (member->qp->dev != dev || memcmp(&member->gid, gid, sizeof(*gid)))
+		if (member->dev != dev || memcmp(&member->gid, gid, sizeof(*gid)))
 			continue;
 		count++;
 		if (member->qp == qp)
@@ -230,6 +236,9 @@ static int mcast_add(struct rxe_qp *qp, const union ib_gid *gid)
 		return err;
 	}
 	member->qp = qp;
+	member->dev = dev;
+	member->netns = dev->netns;
+	member->number = qp->id->number;
 	member->gid = *gid;
 	hash_add_rcu(mcast_table, &member->node, mcast_hash(gid));
 	qp->mcast_groups++;
@@ -239,7 +248,7 @@ static int mcast_add(struct rxe_qp *qp, const union ib_gid *gid)
 
 static void mcast_del(struct mcast_member *member)
 {
-	struct rxe_dev *dev = member->qp->dev;
+	struct rxe_dev *dev = member->dev;
 	struct mcast_member *none;
 
 	hash_del_rcu(&member->node);
@@ -298,8 +307,7 @@ int rxe_mcast_detach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 
 /**
  * rxe_mcast_forget - a queue pair goes, and leaves all its groups
- * @qp: the QP; a datagram that has found it already is not waited for, its
- *	reference is
+ * @qp: the QP; a datagram that has found its membership already is not waited for
  *
  * Context: process, may sleep.
  */
@@ -316,8 +324,6 @@ void rxe_mcast_forget(struct rxe_qp *qp)
 		if (member->qp == qp)
 			mcast_del(member);
 	mutex_unlock(&mcast_mutex);
-	/* who still reads a member reads its queue pair, too */
-	synchronize_rcu();
 }
 
 /**
@@ -353,13 +359,13 @@ void rxe_mcast_show(struct seq_file *seq, struct rxe_dev *dev)
 	hash_for_each(mcast_table, bucket, member, node) {
 		const struct in6_addr *addr = (const struct in6_addr *)&member->gid;
 
-		if (member->qp->dev != dev)
+		if (member->dev != dev)
 			continue;
 		if (ipv6_addr_v4mapped(addr))
 			seq_printf(seq, "%pI4", &addr->s6_addr32[3]);
 		else
 			seq_printf(seq, "%pI6c", addr);
-		seq_printf(seq, " %u\n", member->qp->ib.qp_num);
+		seq_printf(seq, " %u\n", member->number);
 	}
 	mutex_unlock(&mcast_mutex);
 }
@@ -382,15 +388,14 @@ void rxe_mcast_deliver(const struct net *net, struct sk_buff *skb,
 
 	rxe_datagram_daddr(skb, &gid);
 	hash_for_each_possible_rcu(mcast_table, member, node, mcast_hash(&gid)) {
-		const struct rxe_dev *dev = member->qp->dev;
-
-		if (memcmp(&member->gid, &gid, sizeof(gid)) || !net_eq(dev->netns, net) ||
-		    !mcast_has_joined(dev, skb->dev, &gid))
+		if (memcmp(&member->gid, &gid, sizeof(gid)) || !net_eq(member->netns, net) ||
+		    !mcast_has_joined(member->dev, skb->dev, &gid))
 			continue;
-		id = rxe_id_get(&rxe_qp_ids, member->qp->id->number);
+		id = rxe_id_get(&rxe_qp_ids, member->number);
 		if (!id)
 			continue;
-		copy = skb_clone(skb, GFP_ATOMIC);
+		/* the number may be somebody else's by now */
+		copy = id->object == member->qp ? skb_clone(skb, GFP_ATOMIC) : NULL;
 		if (copy)
 			deliver(id->object, copy);
 		rxe_id_put(id);
