@@ -9,6 +9,7 @@ FROM and TO are a name (rxe0), a node GUID (0200:c0ff:fe00:0001) or a GID of por
 (fd01::1, ::ffff:10.1.0.1). Exit status 0 if every completion was good and the bytes
 are there. Needs pyverbs (Debian: python3-pyverbs).
 """
+import os
 import ipaddress
 import pathlib
 import sys
@@ -26,7 +27,7 @@ from pyverbs.wr import SGE, SendWR
 SYSFS = pathlib.Path("/sys/class/infiniband")
 PORT = 1
 DEPTH = 16
-PATIENCE = 60
+PATIENCE = int(os.environ.get("PATIENCE", 60))
 ACCESS = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE
 
 
