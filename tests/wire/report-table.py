@@ -1,32 +1,36 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Two outputs of report.py -> a Markdown table, and a verdict on each row of ours.
+"""Outputs of report.py -> a Markdown table, and a verdict on each row of ours.
 
-    report-table.py KERNEL OURS IN_TREE MARKDOWN
+    report-table.py MARKDOWN NAME VERSION DIR [NAME VERSION DIR]...
+
+DIR has two outputs of one kernel, of this driver ("ours") and of the in-tree one.
 """
 
 import json
+import os
 import sys
 
 HEAD = """<!-- SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB -->
-# Responder errors: what the in-tree driver answers
+# Responder errors: what the in-tree drivers answer
 
-Made by `tests/wire/run --in-tree` on Linux {kernel}: the packets of `errors.py`, and some
-of `crafted.py`, sent to a queue pair of this driver and to one of the kernel's own
-`rdma_rxe`. "Specification" is table 63 of IBTA volume 1 (9.9), with what
-follows from each row for the responder: the answer on the wire; the state of the queue
-pair; the status of the receive in use, if there is one; asynchronous events, if there is
-none. This driver answers every row so, byte for byte (`tests/run wire errors`); of the
-in-tree one only what is different is written down.
+Made by `tests/run wire --in-tree` ({command}), which
+boots a guest of each kernel and sends the packets of `errors.py`, and some of `crafted.py`,
+to a queue pair of this driver, and then to one of the kernel's own `rdma_rxe`. The kernels:
+{versions}.
 
-| request | specification, and this driver | in-tree |
-|---|---|---|
+"Specification" is table 63 of IBTA volume 1 (9.9), with what follows from each row for the
+responder: the answer on the wire; the state of the queue pair; the status of the receive in
+use, if there is one; asynchronous events, if there is none. This driver answers every row so
+on each of the kernels, byte for byte (`tests/run wire errors`); of the in-tree ones only what
+is different is written down.
+
 """
 
 
-def load(path):
+def load(directory, name):
     """Rows in order."""
-    with open(path, encoding="ascii") as file:
+    with open(os.path.join(directory, name), encoding="ascii") as file:
         return [json.loads(line) for line in file]
 
 
@@ -54,31 +58,60 @@ def differences(wanted, found):
     return wrong
 
 
+class Kernel:
+    """What its two drivers said, by row."""
+
+    def __init__(self, name, version, directory):
+        self.name, self.version = name, version
+        self.ours = load(directory, "ours")
+        self.theirs = {line["row"]: line["seen"] for line in load(directory, "in-tree")}
+        self.same = 0
+
+    def verdicts(self, rows):
+        """Lines about this driver, on this kernel."""
+        seen = {line["row"]: line["seen"] for line in self.ours}
+        for row, wanted in rows.items():
+            found = seen.get(row)
+            wrong = differences(wanted, found) if found else ["row"]
+            yield (f"not ok {self.name}/{row}: "
+                   + ", ".join(f"{key}: {(found or {}).get(key)}" for key in wrong)
+                   if wrong else f"ok {self.name}/{row}")
+
+    def cell(self, row, wanted):
+        """What the in-tree driver did otherwise."""
+        other = self.theirs.get(row)
+        if other is None:
+            return "not reached: the kernel went down before"
+        if not differences(wanted, other):
+            self.same += 1
+            return "the same"
+        found = text(other, dict(wanted, later=["flushed", "flushed"]))
+        if not all(other.get("psn", [])):
+            found = "; ".join(filter(None, (found, "with another PSN")))
+        return found
+
+
 def main():
     """The table goes to the file, verdicts to the terminal."""
-    kernel, ours, theirs, output = sys.argv[1:]
-    rows, others = load(ours), load(theirs)
-    table, same = "", 0
-    for number, line in enumerate(rows):
-        wanted, found = line["wanted"], line["seen"]
-        wrong = differences(wanted, found)
-        print(f"not ok {line['row']}: {', '.join(f'{k}: {found.get(k)}' for k in wrong)}"
-              if wrong else f"ok {line['row']}")
-        other = others[number]["seen"] if number < len(others) else None
-        if other is None:
-            cell = "not reached: the kernel went down before"
-        elif not differences(wanted, other):
-            cell, same = "the same", same + 1
-        else:
-            reference = dict(wanted, later=["flushed", "flushed"])
-            cell = text(other, reference)
-            if not all(other.get("psn", [])):
-                cell = "; ".join(filter(None, (cell, "with another PSN")))
-        table += f"| {line['row']} | {text(wanted)} | {cell} |\n"
+    output, rest = sys.argv[1], sys.argv[2:]
+    kernels = [Kernel(*rest[i:i + 3]) for i in range(0, len(rest), 3)]
+    rows = {line["row"]: line["wanted"] for line in max((k.ours for k in kernels), key=len)}
+    for kernel in kernels:
+        print("\n".join(kernel.verdicts(rows)))
+    lines = ["| request | specification, and this driver | "
+             + " | ".join(f"in-tree {kernel.name}" for kernel in kernels) + " |",
+             "|---" * (2 + len(kernels)) + "|"]
+    for row, wanted in rows.items():
+        cells = [row, text(wanted)] + [kernel.cell(row, wanted) for kernel in kernels]
+        lines.append(f"| {' | '.join(cells)} |")
+    same = " and ".join(", ".join(f"{kernel.same} ({kernel.name})" for kernel in kernels)
+                        .rsplit(", ", 1))
     with open(output, "w", encoding="utf-8") as file:
-        file.write(HEAD.format(kernel=kernel) + table)
-        file.write(f"\nOf {len(rows)} rows the in-tree driver answers {same} as the specification "
-                   "has it.\n")
+        file.write(HEAD.format(command=f'`KERNEL="{" ".join(k.name for k in kernels)}"`',
+                               versions=", ".join(kernel.version for kernel in kernels)))
+        file.write("\n".join(lines))
+        file.write(f"\n\nOf {len(rows)} rows the in-tree driver answers {same} as the "
+                   "specification has it.\n")
 
 
 if __name__ == "__main__":
