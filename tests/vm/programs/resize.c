@@ -21,6 +21,7 @@
 
 #include "need.h"
 #include "random.h"
+#include "rc.h"
 
 enum {
 	QPS		= 8,		/* at most */
@@ -71,13 +72,7 @@ static uint8_t byte_of(uint32_t qp, uint32_t number, uint32_t k)
 static void side_open(struct side *s, const char *name, const char *gid_index, void *memory,
 		      size_t size)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	int i;
-
-	for (i = 0; list && list[i]; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), name))
-			s->context = ibv_open_device(list[i]);
-	NEED(s->context);
+	s->context = device_open(name);
 	s->gid_index = atoi(gid_index);
 	NEED(!ibv_query_gid(s->context, 1, s->gid_index, &s->gid));
 	s->pd = ibv_alloc_pd(s->context);
@@ -97,28 +92,6 @@ static struct ibv_qp *qp_create(struct side *s, struct ibv_srq *shared)
 	};
 
 	return ibv_create_qp(s->pd, &init);
-}
-
-static void connect(struct side *s, const struct side *peer, int i)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->qp[i]->qp_num, .min_rnr_timer = 1,
-		.timeout = 16, .retry_cnt = 7, .rnr_retry = 7,
-		.ah_attr = { .is_global = 1, .port_num = 1,
-			     .grh = { .dgid = peer->gid, .sgid_index = s->gid_index,
-				      .hop_limit = 64 } },
-	};
-
-	NEED(!ibv_modify_qp(s->qp[i], &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			    IBV_QP_ACCESS_FLAGS));
-	attr.qp_state = IBV_QPS_RTR;
-	NEED(!ibv_modify_qp(s->qp[i], &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			    IBV_QP_MIN_RNR_TIMER));
-	attr.qp_state = IBV_QPS_RTS;
-	NEED(!ibv_modify_qp(s->qp[i], &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
 /* --- the sender's thread ----------------------------------------------------- */
@@ -287,8 +260,8 @@ int main(int argc, char **argv)
 		sender.qp[i] = qp_create(&sender, NULL);
 		receiver.qp[i] = qp_create(&receiver, srq);
 		NEED(sender.qp[i] && receiver.qp[i]);
-		connect(&receiver, &sender, i);
-		connect(&sender, &receiver, i);
+		rc_connect(receiver.qp[i], receiver.gid_index, &sender.gid, sender.qp[i]->qp_num, 0, 0);
+		rc_connect(sender.qp[i], sender.gid_index, &receiver.gid, receiver.qp[i]->qp_num, 0, 0);
 	}
 	NEED(!pthread_create(&thread, NULL, send_all, NULL));
 	receive_all();
