@@ -7,13 +7,10 @@
 # The same figures of the kernel's own driver: DRIVER=in-tree; it promises nothing,
 # so nothing is demanded of it there.
 
-SECONDS_EACH=${SECONDS_EACH:-10}
+# shellcheck source=tests/vm/netem.sh
+. "$VM/netem.sh"
 
-lossy() {
-	n1 tc qdisc replace dev veth0 root netem limit 10000 "$@" &&
-		n2 tc qdisc replace dev veth1 root netem limit 10000 "$@" ||
-		bad "tc does not take: netem $*"
-}
+SECONDS_EACH=${SECONDS_EACH:-10}
 
 # goodput PROGRAM: MB/s; packets sent for 1000 needed
 goodput() {
@@ -32,7 +29,7 @@ part() {
 	local program full lost status=0
 
 	for program in ib_write_bw ib_read_bw; do
-		lossy delay 0 && full=$(goodput $program) && lossy loss "$1%" &&
+		wire delay 0 && full=$(goodput $program) && wire loss "$1%" &&
 			lost=$(goodput $program) || { status=1; continue; }
 		echo "$program, $1 % lost: ${lost% *} of ${full% *} MB/s," \
 			"${lost#* } packets instead of ${full#* }" | tee /dev/stderr >>"$FIGURES"
@@ -46,19 +43,18 @@ part() {
 }
 
 compared() {
-	lossy loss 2% delay 200us 100us duplicate 1% reorder 90% || return
 	pingpong -m 1024 -s 1048576 -n 100 && pingpong -m 4096 -s 333333 -n 200
 }
 
 FIGURES=$LOGS/loss-long.figures
 check setup setup || return
-if modprobe -q sch_netem; then
+if netem_there; then
 	export LIMIT=$((SECONDS_EACH * 4 + PATIENCE))
 	check one-percent part 1 50 1200
 	check five-percent part 5 15 1300
-	PATIENCE=600 check compared compared
+	PATIENCE=600 check compared on_wire whole loss 2% delay 200us 100us duplicate 1% reorder 90% -- compared
 	sed 's/^/# /' "$FIGURES"
 else
-	check netem skip "no sch_netem here"
+	check netem skip "no sch_netem or no tc here"
 fi
 check clean cleanup_all
