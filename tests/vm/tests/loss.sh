@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 # loss.sh - a wire that loses, repeats, reorders, delays and damages packets, in
-# both directions: every transfer completes, contents are compared, and
-# not much more is sent than has to be.
+# both directions: every transfer completes, contents are compared, requests are executed
+# in order and once (programs/order.c), and not much more is sent than has to be.
 
 # shellcheck source=tests/vm/netem.sh
 . "$VM/netem.sh"
@@ -33,6 +33,10 @@ transfers() {
 # contents ROUNDS: WRITE, READ, SEND and atomics beside each other; each byte of both
 # memories is compared, and an atomic that is executed twice shows
 contents() { program storm compare "$1" "${SEED:-$RANDOM$RANDOM}"; }
+
+# order [-6] ITEMS: whatever happens on the way, requests are executed in the order in which
+# they were posted, and once
+order() { program order "$@" "${SEED:-$RANDOM$RANDOM}"; }
 
 # economy PERCENT: 400 WRITEs take no more than PERCENT % of the packets needed
 economy() {
@@ -80,6 +84,12 @@ if netem_there; then
 	check contents-loss on_wire single loss 5% -- contents 25
 	check contents-bursts on_wire whole loss 5% -- contents 25
 	check contents-mixture on_wire single delay 1ms 1ms loss 3% duplicate 3% corrupt 1% -- contents 25
+	check order-loss on_wire single loss 1% -- order 1000
+	check order-loss-bursts on_wire whole loss 1% -- order 1000
+	check order-reorder on_wire single delay 1ms reorder 25% -- order 1000
+	check order-reorder-bursts on_wire whole delay 1ms reorder 25% -- order -6 1000
+	check order-duplicate on_wire single duplicate 5% -- order 1000
+	check order-duplicate-bursts on_wire whole duplicate 5% -- order 1000
 	check economy on_wire single loss 1% -- economy 120
 	check speed-write speed write
 	check speed-read speed read
