@@ -13,7 +13,8 @@
  *			process; half of them are killed
  *	storm compare ROUNDS [SEED]	over one connection WRITEs, READs, SENDs and
  *			atomics beside each other, so many times; then every byte of
- *			both memories is what it must be, also beside the messages
+ *			both memories is what it must be, also beside the messages;
+ *			with STORM_GID=v6 in the environment over IPv6
  *
  * With STORM_ON_DEMAND in the environment memory is not pinned, and its pages go, too.
  *
@@ -34,6 +35,7 @@
 #include <unistd.h>
 
 #include "random.h"
+#include "rc.h"
 
 enum {
 	DEPTH		= 16,
@@ -509,8 +511,8 @@ static void fill(uint8_t *memory)
 	}
 }
 
-/* A message from the first queue pair to the second or back, inside a slot. */
-static void post_message(struct ibv_qp *qp[2], enum ibv_wr_opcode opcode, int slot)
+/* A message from the first queue pair to the second or back, inside a slot; its length. */
+static uint32_t post_message(struct ibv_qp *qp[2], enum ibv_wr_opcode opcode, int slot)
 {
 	uint32_t begin = slot * SLOT + below(64), length = below(SLOT - 128);
 	struct ibv_sge here = { (uintptr_t)sides[0].memory + begin, length, sides[0].mr->lkey };
@@ -528,6 +530,7 @@ static void post_message(struct ibv_qp *qp[2], enum ibv_wr_opcode opcode, int sl
 		must(ibv_post_recv(qp[1], &recv, &bad_recv), "post_recv");
 	memcpy(wanted[to] + begin, sides[!to].memory + begin, length);
 	must(ibv_post_send(qp[0], &wr, &bad), "post_send");
+	return length;
 }
 
 /* The word at @at of the second memory changes; what it was comes to one of the first. */
@@ -561,11 +564,15 @@ static void post_atomic(struct ibv_qp *qp, uint32_t at, uint32_t result)
 static void compare(int rounds)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND };
+	const char *kind = getenv("STORM_GID");
 	struct ibv_qp *qp[2];
+	uint64_t moved = 0;
 	int i, round, side;
 
 	open_both(4 * DEPTH);
 	for (side = 0; side < 2; side++) {
+		if (kind && !strcmp(kind, "v6"))
+			sides[side].gid_index = gid_find(sides[side].context, true, &sides[side].gid);
 		qp[side] = qp_create(&sides[side]);
 		wanted[side] = malloc(MEMORY);
 	}
@@ -583,11 +590,12 @@ static void compare(int rounds)
 
 			if (i % (DEPTH / ATOMICS) == 1) {
 				post_atomic(qp[0], (DEPTH - 1) * SLOT, (DEPTH - 1) * SLOT + 8 * i);
+				moved += 8;
 				continue;
 			}
 			receives += opcode == IBV_WR_SEND;
 			/* the last slot is the atomics', theirs is the last message's */
-			post_message(qp, opcode, i == DEPTH - 1 ? 1 : i);
+			moved += post_message(qp, opcode, i == DEPTH - 1 ? 1 : i);
 		}
 		complete(sends, receives, 60, round);
 		for (side = 0; side < 2; side++) {
@@ -600,6 +608,7 @@ static void compare(int rounds)
 			exit(1);
 		}
 	}
+	printf("%" PRIu64 " bytes moved and compared\n", moved);
 	counts();
 }
 

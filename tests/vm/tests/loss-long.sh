@@ -46,6 +46,20 @@ compared() {
 	pingpong -m 1024 -s 1048576 -n 100 && pingpong -m 4096 -s 333333 -n 200
 }
 
+# volume MODE WORDS...: WRITE, READ, SEND and atomics beside each other on such a wire
+# (see on_wire), each byte of both memories compared. A round moves 95 KiB.
+volume() {
+	on_wire "$@" -- program storm compare 320 "${SEED:-$RANDOM$RANDOM}" || return
+	MOVED=$((MOVED + $(sed -n 's/ bytes moved and compared$//p' "$CASE_LOG")))
+}
+
+# all_volumes: together they are as much as they are to be
+all_volumes() {
+	echo "$((MOVED >> 20)) MiB compared" | tee -a "$FIGURES"
+	[ $((MOVED >> 20)) -ge 256 ] || bad "$((MOVED >> 20)) MiB, not 256"
+}
+
+MOVED=0
 FIGURES=$LOGS/loss-long.figures
 check setup setup || return
 if netem_there; then
@@ -53,6 +67,18 @@ if netem_there; then
 	check one-percent part 1 50 1200
 	check five-percent part 5 15 1300
 	PATIENCE=600 check compared on_wire whole loss 2% delay 200us 100us duplicate 1% reorder 90% -- compared
+	if [ -n "${RXE_OURS-}" ]; then
+		check volume-loss-0.1 volume single loss 0.1%
+		check volume-loss-1 volume whole loss 1%
+		STORM_GID=v6 check volume-loss-5 volume single loss 5%
+		check volume-loss-10 volume whole loss 10%
+		check volume-reorder volume single delay 1ms reorder 25%
+		check volume-duplicate volume whole duplicate 5%
+		check volume-corrupt volume single corrupt 1%
+		check volume-delay volume whole delay 1ms 1ms
+		check volume-mixture volume single delay 1ms 1ms loss 1% duplicate 2% corrupt 0.5%
+		check volume all_volumes
+	fi
 	sed 's/^/# /' "$FIGURES"
 else
 	check netem skip "no sch_netem or no tc here"
