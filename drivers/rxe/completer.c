@@ -112,17 +112,8 @@ static void wqe_count(struct rxe_qp *qp, const struct rxe_swqe *wqe, u8 status)
 		rxe_sq_count(qp, RXE_CNT_REQ_BYTES, wqe->length);
 }
 
-/**
- * rxe_completer_complete - the oldest WQE is done
- * @qp: the QP
- * @status: enum ib_wc_status
- *
- * Its slot is given back before the completion is visible: who sees the
- * completion may post at once.
- *
- * Context: sq.task.
- */
-void rxe_completer_complete(struct rxe_qp *qp, u8 status)
+/* The oldest WQE is done; @alive: nothing has told its owner yet that the QP is in error. */
+static void complete_oldest(struct rxe_qp *qp, u8 status, bool alive)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
@@ -150,7 +141,25 @@ void rxe_completer_complete(struct rxe_qp *qp, u8 status)
 		rxe_qp_info(qp, "send completion lost, the CQ is full\n");
 		rxe_qp_because(qp, "send CQ overrun");
 		rxe_qp_error(qp);
+		/* no completion will; those that are flushed may be lost, too */
+		if (alive)
+			rxe_qp_event(qp, IB_EVENT_QP_FATAL);
 	}
+}
+
+/**
+ * rxe_completer_complete - the oldest WQE is done
+ * @qp: the QP
+ * @status: enum ib_wc_status
+ *
+ * Its slot is given back before the completion is visible: who sees the
+ * completion may post at once.
+ *
+ * Context: sq.task.
+ */
+void rxe_completer_complete(struct rxe_qp *qp, u8 status)
+{
+	complete_oldest(qp, status, rxe_qp_state(qp) != IB_QPS_ERR);
 }
 
 /**
@@ -162,6 +171,7 @@ void rxe_completer_complete(struct rxe_qp *qp, u8 status)
  */
 void rxe_completer_fail(struct rxe_qp *qp, u8 status)
 {
+	bool alive = rxe_qp_state(qp) != IB_QPS_ERR;
 	struct rxe_sq *sq = &qp->sq;
 
 	rxe_qp_info(qp, "%s, opcode %u, PSN %#x, peer qp %#x\n",
@@ -172,7 +182,7 @@ void rxe_completer_fail(struct rxe_qp *qp, u8 status)
 		rxe_qp_send_error(qp);
 	else
 		rxe_qp_error(qp);
-	rxe_completer_complete(qp, status);
+	complete_oldest(qp, status, alive);
 }
 
 /**

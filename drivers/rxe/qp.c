@@ -727,6 +727,9 @@ static void modify_state(struct rxe_qp *qp, enum ib_qp_state next)
 {
 	if (qp->state == IB_QPS_SQE && next == IB_QPS_RTS)
 		modify_flush(qp);
+	/* a completion of it found no room: the owner has been told */
+	if (qp->state == IB_QPS_ERR && next == IB_QPS_RTS)
+		return;
 	spin_lock_bh(&qp->lock);
 	set_state(qp, next);
 	spin_unlock_bh(&qp->lock);

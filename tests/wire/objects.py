@@ -8,14 +8,18 @@ import mmap
 import os
 
 import pyverbs.enums as e
+from pyverbs.addr import AH
 from pyverbs.mr import MR
 from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.qp import QPAttr
+from pyverbs.wr import SendWR
 
 import verbs
 import wire
 from harness import Failure, Skip, case, check, equal, main
 from verbs import status_is
 
+QKEY = 0x01020304
 HUGE = 2 << 20
 MAP_HUGETLB = 0x40000
 
@@ -121,6 +125,129 @@ def cq_resize_refused():
     finally:
         near.close()
         far.close()
+
+
+def unacknowledged(queue, states):
+    """RESET to RTS, of UC or UD: attributes, and the mask of each step."""
+    for state, (mask, attributes) in zip((e.IBV_QPS_INIT, e.IBV_QPS_RTR, e.IBV_QPS_RTS), states):
+        attr = QPAttr(qp_state=state)
+        for name, value in attributes.items():
+            setattr(attr, name, value)
+        queue.qp.modify(attr, e.IBV_QP_STATE | mask)
+
+
+def uc_connected(queue, peer, address):
+    """Have a UC queue pair send to another one."""
+    unacknowledged(queue, (
+        (e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT | e.IBV_QP_ACCESS_FLAGS,
+         {"pkey_index": 0, "port_num": 1, "qp_access_flags": verbs.WRITE}),
+        (e.IBV_QP_AV | e.IBV_QP_PATH_MTU | e.IBV_QP_DEST_QPN | e.IBV_QP_RQ_PSN,
+         {"path_mtu": e.IBV_MTU_1024, "dest_qp_num": peer.number, "rq_psn": 0,
+          "ah_attr": verbs.address(queue.device, address)}),
+        (e.IBV_QP_SQ_PSN, {"sq_psn": 0})))
+
+
+def send_overrun(near, far, post):
+    """One completion more than there is room for: two events, and both queues flush."""
+    try:
+        room = near.scq.cqe
+        Bench.near.events()
+        for wr_id in range(near.rcq.cqe):
+            near.receive([Bench.source.sge(64)], wr_id=wr_id)
+        for wr_id in range(room + 1):
+            post(near, wr_id)
+        equal([Bench.near.event(verbs.PATIENCE) for _ in range(2)],
+              [e.IBV_EVENT_CQ_ERR, e.IBV_EVENT_QP_FATAL], "events")
+        check(near.in_error(), "the queue pair is not in its error state")
+        for wr_id in range(near.rcq.cqe):
+            done = near.received()
+            equal((done.wr_id, done.status), (wr_id, verbs.FLUSH_ERR), "receive")
+        # its completion is lost, too
+        post(near, 90)
+        equal(entries(near.scq, room), list(range(room)), "wr_ids of what was done before")
+        post(near, 91)
+        done = near.sent()
+        equal((done.wr_id, done.status), (91, verbs.FLUSH_ERR), "posted later")
+        near.receive([Bench.source.sge(64)], wr_id=92)
+        done = near.received()
+        equal((done.wr_id, done.status), (92, verbs.FLUSH_ERR), "posted later")
+        equal(Bench.near.events(), [], "more events")
+        equal(far.state(), e.IBV_QPS_RTS, "state of the peer")
+    finally:
+        near.close()
+        far.close()
+
+
+@case("send-cq-overrun")
+def send_cq_overrun():
+    """RC: the completion of a WRITE that the peer has acknowledged finds no room."""
+    near, far = verbs.Queue(Bench.near, cqe=1), verbs.Queue(Bench.far)
+    near.connect(far.number, wire.FAR4)
+    far.connect(near.number, wire.NEAR4)
+    send_overrun(near, far, write)
+
+
+@case("send-cq-overrun-uc")
+def send_cq_overrun_uc():
+    """UC: not an error of the request, after which the receive queue would go on."""
+    near = verbs.Queue(Bench.near, cqe=1, kind=e.IBV_QPT_UC)
+    far = verbs.Queue(Bench.far, kind=e.IBV_QPT_UC)
+    uc_connected(near, far, wire.FAR4)
+    uc_connected(far, near, wire.NEAR4)
+    send_overrun(near, far, write)
+
+
+@case("send-cq-overrun-ud")
+def send_cq_overrun_ud():
+    """UD: the same."""
+    near = verbs.Queue(Bench.near, cqe=1, kind=e.IBV_QPT_UD)
+    far = verbs.Queue(Bench.far, kind=e.IBV_QPT_UD)
+    for queue in (near, far):
+        unacknowledged(queue, (
+            (e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT | e.IBV_QP_QKEY,
+             {"pkey_index": 0, "port_num": 1, "qkey": QKEY}),
+            (0, {}), (e.IBV_QP_SQ_PSN, {"sq_psn": 0})))
+    handle = AH(Bench.near.pd, attr=verbs.address(Bench.near, wire.FAR4))
+
+    def datagram(queue, wr_id):
+        request = SendWR(wr_id, opcode=e.IBV_WR_SEND, num_sge=1, sg=[Bench.source.sge(64)],
+                         send_flags=e.IBV_SEND_SIGNALED)
+        request.set_wr_ud(handle, far.number, QKEY)
+        queue.qp.post_send(request)
+
+    try:
+        send_overrun(near, far, datagram)
+    finally:
+        handle.close()
+
+
+@case("send-cq-overrun-by-an-error")
+def send_cq_overrun_by_an_error():
+    """The completion that is lost is the one that would have told of an error: then the
+    event does. Who flushes a queue pair himself needs none."""
+    for lost in (True, False):
+        near, far = verbs.Queue(Bench.near, cqe=1), verbs.Queue(Bench.far)
+        near.connect(far.number, wire.FAR4)
+        far.connect(near.number, wire.NEAR4)
+        try:
+            room = near.scq.cqe
+            Bench.near.events()
+            for wr_id in range(room):
+                write(near, wr_id)
+            if lost:
+                near.send(e.IBV_WR_RDMA_WRITE, [Bench.source.sge(64)],
+                          remote=Bench.target.address, rkey=Bench.target.rkey ^ 0x5a00)
+            else:
+                near.qp.modify(QPAttr(qp_state=e.IBV_QPS_ERR), e.IBV_QP_STATE)
+                write(near, 90)
+            equal(Bench.near.event(verbs.PATIENCE), e.IBV_EVENT_CQ_ERR, "first event")
+            equal(Bench.near.event(verbs.PATIENCE if lost else 0.3),
+                  e.IBV_EVENT_QP_FATAL if lost else None, "second event")
+            check(near.in_error(), "the queue pair is not in its error state")
+            equal(Bench.near.events(), [], "more events")
+        finally:
+            near.close()
+            far.close()
 
 
 def pieces(memory, lengths, start=0):
