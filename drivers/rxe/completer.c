@@ -601,6 +601,9 @@ static void rnr_nak(struct rxe_qp *qp, u8 syndrome)
 	rxe_sq_count(qp, RXE_CNT_RNR_RECEIVED, 1);
 	if (sq->rnr_wait)
 		return;		/* of the same pause */
+	/* losses in between must not add up as long as the peer is not ready */
+	retry_answered(&sq->retry);
+	rto_progress(&sq->rto);
 	if (!retry_take_rnr(&sq->retry)) {
 		rxe_sq_count(qp, RXE_CNT_RNR_EXCEEDED, 1);
 		rxe_completer_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);

@@ -51,6 +51,22 @@ TEST_CASE("retry: the two budgets are separate, progress restores both")
 	CHECK(!retry_take_rnr(&r));
 }
 
+TEST_CASE("retry: an RNR NAK restores what losses have used up, and not its own budget")
+{
+	struct retry_state r;
+	int i;
+
+	retry_init(&r, 2, 3);
+	for (i = 0; i < 3; i++) {
+		CHECK(retry_take(&r));
+		CHECK(retry_take(&r));
+		CHECK(!retry_take(&r));
+		CHECK(retry_take_rnr(&r));
+		retry_answered(&r);
+	}
+	CHECK(!retry_take_rnr(&r));
+}
+
 TEST_CASE("retry: only three bits of an attribute count")
 {
 	struct retry_state r;

@@ -310,6 +310,27 @@ def rnr_retry_restored():
             test.completed(index)
 
 
+@case("rnr-restores-retries")
+def rnr_restores_retries():
+    """A peer that says it is not ready is there, and has all retries, however often a
+    packet or an answer is lost before it is."""
+    with Patient(timeout=17, retry=2, rnr_retry=7) as test:
+        def seen():
+            test.asked(roce.SEND_ONLY, plan(0, test), b"", DATA[:64], True)
+
+        test.post(e.IBV_WR_SEND)
+        for _ in range(10):
+            seen()
+            test.ack(plan(0, test), roce.RNR | 1, 0)
+            # lost, but for the second one
+            seen()
+            seen()
+            test.ack(plan(0, test), roce.RNR | 1, 0)
+        seen()
+        test.ack(plan(0, test))
+        test.completed(1)
+
+
 def dead(timeout, count):
     """Nobody answers: given up after 1 to 4 times what timeout and retry_cnt promise
     (11.6.2), one packet at a time."""

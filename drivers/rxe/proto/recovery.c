@@ -63,6 +63,20 @@ bool retry_take_rnr(struct retry_state *r)
 }
 
 /**
+ * retry_answered() - the peer has answered, though with nothing but an RNR NAK
+ * @r: state
+ *
+ * It is there, and the request has arrived: what was lost before counts no more.
+ * How often it may say so is another budget.
+ *
+ * Context: caller serialises.
+ */
+void retry_answered(struct retry_state *r)
+{
+	r->retries_left = r->retry_cnt;
+}
+
+/**
  * retry_progress() - something new was acknowledged: budgets are full again
  * @r: state
  *
@@ -70,7 +84,7 @@ bool retry_take_rnr(struct retry_state *r)
  */
 void retry_progress(struct retry_state *r)
 {
-	r->retries_left = r->retry_cnt;
+	retry_answered(r);
 	r->rnr_left = r->rnr_retry;
 }
 
@@ -235,7 +249,7 @@ bool rto_backoff(struct rto_state *s)
 }
 
 /**
- * rto_progress() - something new was acknowledged: a whole timeout may go by again
+ * rto_progress() - the peer has answered: a whole timeout may go by again
  * @s: state
  *
  * The next wait is as long as it was: if the acknowledgment was of a packet that

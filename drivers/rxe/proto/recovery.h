@@ -72,6 +72,7 @@ struct send_window {
 void retry_init(struct retry_state *r, u8 retry_cnt, u8 rnr_retry);
 bool retry_take(struct retry_state *r);
 bool retry_take_rnr(struct retry_state *r);
+void retry_answered(struct retry_state *r);
 void retry_progress(struct retry_state *r);
 
 void rto_init(struct rto_state *s, u8 timeout);
