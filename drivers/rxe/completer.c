@@ -12,6 +12,7 @@
  *   sequence NAK(p)    all before p is done; p is sent again
  *   RNR NAK(p)         all before p is done; pause, then rewind to p
  *   other NAK(p)       all before p is done; the WQE of p fails, QP to error
+ *                      (either one waits until a response before p is here)
  *   timer              no progress for a while: send the packet of una again: its
  *                      answer tells what has arrived
  *
@@ -476,6 +477,19 @@ static void look_for_gap(struct rxe_qp *qp)
 
 /* --- timers ----------------------------------------------------------------- */
 
+/*
+ * How long to wait for an answer now; 0: for ever. A peer that has refused a request is
+ * in error: it may never answer those before it.
+ */
+static u64 sq_wait(const struct rxe_sq *sq)
+{
+	u64 wait = rto_get(&sq->rto);
+
+	if (!wait && unlikely(sq->nak) && aeth_kind(sq->nak) == AETH_KIND_NAK)
+		wait = RTO_INITIAL_NSEC;
+	return wait;
+}
+
 /**
  * rxe_completer_arm - have the timer run while there is something to wait for
  * @qp: the QP
@@ -493,9 +507,9 @@ void rxe_completer_arm(struct rxe_qp *qp)
 	if (sq->armed || sq->cons == sq->prod || sq->rnr_wait || sq->drained)
 		return;
 	if (sq->una_psn != sq->psn && !sq->starved) {
-		if (!rto_get(&sq->rto))
+		wait = sq_wait(sq);
+		if (!wait)
 			return;
-		wait = rto_get(&sq->rto);
 	}
 	sq->armed = true;
 	hrtimer_start(&sq->timer, ns_to_ktime(wait), HRTIMER_MODE_REL);
@@ -545,7 +559,7 @@ static void timeout_event(struct rxe_qp *qp)
 		response_lost(qp);
 		return;
 	}
-	if (!rto_get(&sq->rto))
+	if (!sq_wait(sq))
 		return;
 	if (sq->progress) {
 		sq->progress = false;
@@ -598,7 +612,6 @@ static void rnr_nak(struct rxe_qp *qp, u8 syndrome)
 	struct rxe_sq *sq = &qp->sq;
 	u32 usec = rnr_timer_usec(syndrome & AETH_VALUE_MASK);
 
-	rxe_sq_count(qp, RXE_CNT_RNR_RECEIVED, 1);
 	if (sq->rnr_wait)
 		return;		/* of the same pause */
 	/* losses in between must not add up as long as the peer is not ready */
@@ -651,9 +664,54 @@ static void receive_credits(struct rxe_sq *sq, const u8 *aeth)
 		sq->lsn = psn_add(aeth_msn(aeth), count);
 }
 
-static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+/* A NAK for what una_psn is now: an RNR NAK, or a fatal one. */
+static void act_on_nak(struct rxe_qp *qp, u8 syndrome)
+{
+	if (aeth_kind(syndrome) == AETH_KIND_RNR)
+		rnr_nak(qp, syndrome);
+	else
+		rxe_completer_fail(qp, nak_wc_status(syndrome));
+}
+
+/*
+ * All before @psn has been executed, but responses may be missing: then the NAK is kept
+ * until they are here. The peer need not say it again: after an RNR NAK it waits for the
+ * request to come again, after another one it is in error.
+ */
+static void receive_nak(struct rxe_qp *qp, u32 psn, u8 syndrome)
 {
 	struct rxe_sq *sq = &qp->sq;
+
+	if (sq->una_psn == psn) {
+		act_on_nak(qp, syndrome);
+		return;
+	}
+	/* overtaken, or nothing beside one that ends the connection */
+	if (aeth_kind(syndrome) == AETH_KIND_RNR && psn_before(psn, sq->confirmed))
+		return;
+	if (sq->nak && aeth_kind(sq->nak) != AETH_KIND_RNR)
+		return;
+	sq->nak = syndrome;
+	sq->nak_psn = psn;
+}
+
+/* Has the time of a NAK that was kept come, or has it passed? */
+static void receive_kept_nak(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	u8 syndrome = sq->nak;
+
+	if (psn_before(sq->una_psn, sq->nak_psn))
+		return;
+	sq->nak = 0;
+	/* not if the request came again meanwhile, and was executed */
+	if (sq->una_psn == sq->nak_psn &&
+	    (aeth_kind(syndrome) != AETH_KIND_RNR || sq->confirmed == sq->nak_psn))
+		act_on_nak(qp, syndrome);
+}
+
+static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+{
 	u8 syndrome = aeth_syndrome(pkt->hdr + pkt->op->aeth);
 
 	switch (aeth_kind(syndrome)) {
@@ -661,22 +719,17 @@ static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		ack_before(qp, psn_add(pkt->psn, 1));
 		break;
 	case AETH_KIND_RNR:
+		rxe_sq_count(qp, RXE_CNT_RNR_RECEIVED, 1);
 		ack_before(qp, pkt->psn);
-		/* else it comes again, when the responses before it are here */
-		if (sq->una_psn == pkt->psn)
-			rnr_nak(qp, syndrome);
+		receive_nak(qp, pkt->psn, syndrome);
 		break;
 	case AETH_KIND_NAK:
 		nak_count(qp, syndrome);
 		ack_before(qp, pkt->psn);
-		if (syndrome == NAK_PSN_SEQ) {
+		if (syndrome == NAK_PSN_SEQ)
 			sequence_nak(qp, pkt->psn);
-		} else if (sq->una_psn == pkt->psn) {
-			rxe_completer_fail(qp, nak_wc_status(syndrome));
-		} else if (!sq->nak) {
-			sq->nak = syndrome;
-			sq->nak_psn = pkt->psn;
-		}
+		else
+			receive_nak(qp, pkt->psn, syndrome);
 		break;
 	default:
 		rxe_sq_count(qp, RXE_CNT_RX_MALFORMED, 1);
@@ -824,8 +877,8 @@ static void receive_held(struct rxe_qp *qp)
 	/* a READ may have kept back what was acknowledged long ago */
 	if (rxe_qp_state(qp) != IB_QPS_ERR && psn_after(sq->confirmed, sq->una_psn))
 		ack_before(qp, sq->confirmed);
-	if (sq->nak && sq->nak_psn == sq->una_psn && rxe_qp_state(qp) != IB_QPS_ERR)
-		rxe_completer_fail(qp, nak_wc_status(sq->nak));
+	if (unlikely(sq->nak) && rxe_qp_state(qp) != IB_QPS_ERR)
+		receive_kept_nak(qp);
 }
 
 /**

@@ -574,7 +574,8 @@ struct rxe_sq_read {
  * @late_psn: response that was given up last
  * @gap: a response is missing, the timer runs for it
  * @asked: the response for una_psn has been asked for again
- * @nak: AETH syndrome of a fatal NAK for @nak_psn that waits for responses, 0: none
+ * @nak: AETH syndrome of a NAK for @nak_psn that waits for responses, 0: none; an RNR
+ *	NAK, or one that ends the connection
  * @starved: there was no memory for a packet, or the page to be sent is absent
  * @fault: pages that are waited for; a response, in @held
  * @bulk: full packets wait for the window; read by the receive path

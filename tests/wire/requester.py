@@ -400,6 +400,68 @@ def nak_behind_lost_response():
         test.completed(2, verbs.REM_ACCESS_ERR)
 
 
+@case("nak-behind-response-that-never-comes")
+def nak_behind_response_that_never_comes():
+    """A peer that has refused a request is in error, and need not answer the READ before
+    it any more: that is asked for a few times, also where no timer runs."""
+    with Asking(retry=2) as test:
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=1)
+        test.post(wr_id=2)
+        test.asked_read()
+        test.next()
+        test.ack(plan(1, test), roce.NAK_ACCESS, 1)
+        test.completed(1, verbs.RETRY_EXC_ERR)
+        test.completed(2, verbs.FLUSH_ERR)
+        for _ in range(2):
+            test.asked_read()
+        test.silent()
+
+
+def rnr_before_response(test):
+    """A READ and a SEND, and an RNR NAK for that; the READ is missed."""
+    test.post(e.IBV_WR_RDMA_READ, 64, wr_id=1)
+    test.post(e.IBV_WR_SEND, wr_id=2)
+    test.asked_read()
+    asked_send(test, 1)
+    test.ack(plan(1, test), roce.RNR | 20, 1)
+    test.asked_read()
+
+
+@case("rnr-behind-lost-response")
+def rnr_behind_lost_response():
+    """An RNR NAK overtakes the response before it: nobody says it again, so when that is
+    here there is a pause, and then the SEND comes again. Code 20 is 10.24 ms."""
+    with Asking() as test:
+        rnr_before_response(test)
+        start = time.time()
+        test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1), DATA[:64])
+        test.completed(1)
+        packet = test.asked(roce.SEND_ONLY, plan(1, test), b"", DATA[:64], True)
+        pause = packet.stamp - start
+        check(pause >= 0.01024, f"sent again after {pause * 1000:.2f} ms instead of 10.24")
+        test.ack(plan(1, test), msn=2)
+        test.completed(2)
+        test.silent()
+
+
+@case("rnr-overtaken")
+def rnr_overtaken():
+    """The same, but the peer has executed the SEND since: it does not come again, and
+    what follows is not held up."""
+    with Asking() as test:
+        rnr_before_response(test)
+        test.ack(plan(1, test), msn=2)
+        test.reply(roce.RESP_ONLY, plan(0, test), roce.aeth(roce.ACK_UNLIMITED, 1), DATA[:64])
+        test.completed(1)
+        test.completed(2)
+        test.silent()
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=3)
+        test.asked_read(plan(2, test))
+        test.reply(roce.RESP_ONLY, plan(2, test), roce.aeth(roce.ACK_UNLIMITED, 3), DATA[:64])
+        test.completed(3)
+        test.silent()
+
+
 @case("read-skipped-by-ack")
 def read_skipped_by_ack():
     """An ACK of what is behind a READ: its responses were lost, ask again.
