@@ -487,7 +487,8 @@ static bool sq_add_read(struct rxe_qp *qp, u32 last_psn)
 
 	if (sq->again)
 		return true;	/* it is in the list, and stays there */
-	if (sq->reads_tail - sq->reads_head >= qp->attr.max_rd_atomic)
+	/* what was begun is finished, also if none may be begun any more */
+	if (sq->reads_tail - sq->reads_head >= max_t(u32, qp->attr.max_rd_atomic, 1))
 		return false;
 	read->first_psn = sq->psn;
 	read->last_psn = last_psn;

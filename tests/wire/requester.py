@@ -19,7 +19,7 @@ import verbs
 from harness import case, check, equal, main
 from stranger import DATA, MTU, REMOTE, RKEY, SIZE, THEIRS, Asking, Far, plan
 
-BAD_RESP_ERR = 7
+LOC_QP_OP_ERR, BAD_RESP_ERR = 2, 7
 
 
 @case("ack")
@@ -743,6 +743,30 @@ def sqd_idle():
         test.ack(plan(0, test))
         test.completed(1)
         equal(test.device.event(), None, "event in RTS")
+
+
+@case("max-rd-atomic-zero")
+def max_rd_atomic_zero():
+    """max_rd_atomic is taken away in SQD: the READs that were begun are finished, the
+    next one is refused."""
+    with Asking() as test:
+        for index in (0, 1):
+            test.post(e.IBV_WR_RDMA_READ, 64, wr_id=index)
+            test.asked_read(plan(index, test))
+        to_state(test, e.IBV_QPS_SQD)
+        attr = QPAttr()
+        attr.max_rd_atomic = 0
+        test.queue.qp.modify(attr, e.IBV_QP_MAX_QP_RD_ATOMIC)
+        test.ack(plan(0, test), roce.RNR | 1, 0)
+        for index in (0, 1):
+            test.asked_read(plan(index, test))
+            test.reply(roce.RESP_ONLY, plan(index, test),
+                       roce.aeth(roce.ACK_UNLIMITED, index + 1), DATA[:64])
+            test.completed(index)
+        to_state(test, e.IBV_QPS_RTS)
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=2)
+        test.completed(2, LOC_QP_OP_ERR)
+        test.silent()
 
 
 @case("rnr-wait")
