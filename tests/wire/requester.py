@@ -769,6 +769,38 @@ def max_rd_atomic_zero():
         test.silent()
 
 
+def rnr_heard(test, code):
+    """An RNR NAK for the first packet, which has been worked off; when it was sent."""
+    before = test.device.counter("rcvd_rnr_err")
+    start = time.time()
+    test.ack(plan(0, test), roce.RNR | code, 0)
+    end = time.monotonic() + verbs.PATIENCE
+    while test.device.counter("rcvd_rnr_err") == before:
+        check(time.monotonic() < end, "an RNR NAK is not counted")
+    return start
+
+
+@case("rnr-wait-timer")
+def rnr_wait_timer():
+    """A timer of 20 ms and more does not cut a pause short; code 28 is 164 ms."""
+    with Asking(timeout=15) as test:
+        test.post(wr_id=1)
+        test.asked_write()
+        start = rnr_heard(test, 28)
+        heard = time.time()
+        test.post(wr_id=2)
+        packet = test.next()
+        while packet and packet.stamp < heard:
+            packet = test.next()
+        check(packet is not None, "nothing is sent after the pause")
+        pause = packet.stamp - start
+        check(pause >= 0.16384, f"sent again after {pause * 1000:.2f} ms instead of 163.84")
+        equal(packet.psn, plan(0, test), "PSN after the pause")
+        test.ack(plan(1, test), msn=2)
+        test.completed(1)
+        test.completed(2)
+
+
 @case("rnr-wait")
 def rnr_wait():
     """The pause is as long as asked for, whatever else happens; code 26 is 82 ms."""
