@@ -490,6 +490,20 @@ static u64 sq_wait(const struct rxe_sq *sq)
 	return wait;
 }
 
+/*
+ * Whether nothing is on its way, as after a rewind, because the local queue takes nothing:
+ * to the peer and the retries this is no other than packets that are lost. A pace is our
+ * own choice, and comes to an end.
+ */
+static bool sq_shut(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	return sq->una_psn == sq->psn && sq->cons != sq->prod &&
+	       rxe_sq_slot(sq, sq->cons)->sent && !READ_ONCE(sq->flow.paced) &&
+	       rxe_flow_busy(&sq->flow);
+}
+
 /**
  * rxe_completer_arm - have the timer run while there is something to wait for
  * @qp: the QP
@@ -506,7 +520,7 @@ void rxe_completer_arm(struct rxe_qp *qp)
 
 	if (sq->armed || sq->cons == sq->prod || sq->rnr_wait || sq->drained)
 		return;
-	if (sq->una_psn != sq->psn && !sq->starved) {
+	if (!sq->starved && (sq->una_psn != sq->psn || (sq_wait(sq) && sq_shut(qp)))) {
 		wait = sq_wait(sq);
 		if (!wait)
 			return;
@@ -553,7 +567,7 @@ static void timeout_event(struct rxe_qp *qp)
 	u32 una = sq->una_psn;
 
 	sq->armed = false;
-	if (una == sq->psn || sq->rnr_wait || sq->starved || sq->fault.paging)
+	if (sq->rnr_wait || sq->starved || sq->fault.paging || (una == sq->psn && !sq_shut(qp)))
 		return;
 	if (sq->gap) {
 		response_lost(qp);
@@ -570,6 +584,11 @@ static void timeout_event(struct rxe_qp *qp)
 	/* a retry is used up with each full timeout interval of the QP */
 	if (!sq->repair && rto_backoff(&sq->rto) && !sq_retry(qp))
 		return;
+	if (una == sq->psn) {
+		/* it goes out as soon as it can */
+		sq->repair = false;
+		return;
+	}
 	resend_count(qp, RXE_CNT_RESEND_TIMEOUT, una);
 	if (sq->repair) {
 		u64 start = sq->rtt_start;

@@ -6,7 +6,9 @@ The device asks, this program answers: late, wrong, twice or not at all. Each
 request is compared byte for byte (stranger.py).
 """
 
+import re
 import struct
+import subprocess
 import time
 
 import pyverbs.enums as e
@@ -778,6 +780,44 @@ def rnr_heard(test, code):
     while test.device.counter("rcvd_rnr_err") == before:
         check(time.monotonic() < end, "an RNR NAK is not counted")
     return start
+
+
+def tc(*words):
+    """tc, in the namespace of the device; its output."""
+    done = subprocess.run(("ip", "netns", "exec", "ns2", "tc", *words), capture_output=True,
+                          text=True, check=False)
+    check(done.returncode == 0, f"tc {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+@case("rnr-behind-a-stopped-queue")
+def rnr_behind_a_stopped_queue():
+    """The local queue is full and lets nothing go any more, when a pause ends: the retries
+    decide how long that is waited for."""
+    count = 256
+    with Asking(queue=lambda device: verbs.Queue(device, depth=count), timeout=17,
+                retry=4) as test:
+        # a few packets, then nothing
+        tc("qdisc", "add", "dev", "veth1", "root", "tbf", "rate", "8bit", "burst", "3000", "limit",
+           "100mb")
+        try:
+            for index in range(count):
+                test.post(wr_id=index)
+            # again from the start, until a queue pair may have no more in the queue
+            for _ in range(2):
+                rnr_heard(test, 1)
+                time.sleep(0.05)
+            backlog = tc("-s", "qdisc", "show", "dev", "veth1")
+            check(int(re.search(r"backlog \S+ (\d+)p", backlog)[1]) >= 256, backlog)
+            rnr_heard(test, 20)
+            start = time.monotonic()
+            test.completed(0, verbs.RETRY_EXC_ERR)
+            took = time.monotonic() - start
+            check(took >= 2, f"given up after {took:.3f} s instead of 2.7")
+        finally:
+            tc("qdisc", "del", "dev", "veth1", "root")
+        for index in range(1, count):
+            test.completed(index, verbs.FLUSH_ERR)
 
 
 @case("rnr-wait-timer")
