@@ -747,6 +747,77 @@ def sqd_idle():
         equal(test.device.event(), None, "event in RTS")
 
 
+def drained(test, psn, wr_id):
+    """Drained just now, told once; what was posted meanwhile goes out in RTS."""
+    equal(test.device.event(verbs.PATIENCE), e.IBV_EVENT_SQ_DRAINED, "event")
+    test.silent()
+    equal((test.device.event(), test.queue.state()), (None, e.IBV_QPS_SQD), "second event, state")
+    to_state(test, e.IBV_QPS_RTS)
+    test.asked_write(plan(psn, test))
+    test.ack(plan(psn, test))
+    test.completed(wr_id)
+
+
+@case("sqd-long-message")
+def sqd_long_message():
+    """SQD in the middle of a message that is longer than the window: all of it is sent."""
+    with Asking() as test:
+        count = 1024
+        memory = verbs.Memory(test.device.pd, count * MTU)
+        test.device.events()
+        test.queue.send(e.IBV_WR_RDMA_WRITE, [memory.sge(count * MTU)], remote=REMOTE, rkey=RKEY)
+        for index in range(count):
+            equal(test.next().psn, plan(index, test), "PSN")
+            if index == 255:
+                # the window is full: what it waits for comes in SQD
+                to_state(test, e.IBV_QPS_SQD, True)
+                test.post(wr_id=2)
+            if index % 256 == 255:
+                equal(test.device.event(), None, "event in the middle of a message")
+                test.ack(plan(index, test), msn=index // (count - 1))
+        test.completed(1)
+        drained(test, count, 2)
+        memory.close()
+
+
+@case("sqd-lost-packet")
+def sqd_lost_packet():
+    """What was lost comes again in SQD, and not what was not begun."""
+    with Asking() as test:
+        test.device.events()
+        for index in range(3):
+            test.post(wr_id=index)
+            test.asked_write(plan(index, test))
+        to_state(test, e.IBV_QPS_SQD, True)
+        test.post(wr_id=3)
+        test.ack(plan(1, test), roce.NAK_SEQUENCE, 1)
+        test.completed(0)
+        test.asked_write(plan(1, test))
+        equal(test.device.event(), None, "event while a packet is lost")
+        test.ack(plan(2, test), msn=3)
+        test.completed(1)
+        test.completed(2)
+        drained(test, 3, 3)
+
+
+@case("sqd-rnr-pause")
+def sqd_rnr_pause():
+    """SQD while the peer has asked for a pause of 82 ms: the message comes when it ends."""
+    with Asking() as test:
+        test.device.events()
+        test.post(wr_id=1)
+        test.asked_write()
+        start = rnr_heard(test, 26)
+        to_state(test, e.IBV_QPS_SQD, True)
+        test.post(wr_id=2)
+        pause = test.asked_write().stamp - start
+        check(pause >= 0.08192, f"sent again after {pause * 1000:.2f} ms instead of 81.92")
+        equal(test.device.event(), None, "event before the answer")
+        test.ack(plan(0, test))
+        test.completed(1)
+        drained(test, 1, 2)
+
+
 @case("max-rd-atomic-zero")
 def max_rd_atomic_zero():
     """max_rd_atomic is taken away in SQD: the READs that were begun are finished, the
