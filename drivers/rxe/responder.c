@@ -149,7 +149,7 @@ static void nak_count(struct rxe_qp *qp, u8 syndrome)
 	}
 }
 
-static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum resp_error err)
+static void request_failed(struct rxe_qp *qp, u8 opcode, u32 psn, enum resp_error err)
 {
 	const struct resp_error_info *info = resp_error_info(err);
 	struct rxe_rq *rq = &qp->rq;
@@ -167,11 +167,11 @@ static void request_failed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, enum 
 		nak_count(qp, syndrome);
 	}
 	if (syndrome)
-		answer_ack(qp, syndrome, rq->psn);
+		answer_ack(qp, syndrome, psn);
 	if (!info->qp_error)
 		return;
 	rxe_qp_info(qp, "%s, opcode %#x, PSN %#x, peer qp %#x\n", info->name,
-		    pkt->opcode, pkt->psn, qp->attr.dest_qp_num);
+		    opcode, psn, qp->attr.dest_qp_num);
 	rxe_qp_because(qp, info->name);
 	rq->ack_pending = false;
 	if (had_wqe)
@@ -208,11 +208,12 @@ static struct rxe_resp_res *res_save(struct rxe_qp *qp, u8 opcode, u32 packets)
 	return res;
 }
 
-static void read_start(struct rxe_qp *qp, u32 psn, u64 va, u32 rkey, u32 len)
+static void read_start(struct rxe_qp *qp, bool replay, u32 psn, u64 va, u32 rkey, u32 len)
 {
 	struct rxe_resp_read *read = &qp->rq.read;
 
 	read->active = true;
+	read->replay = replay;
 	read->first = true;
 	read->psn = psn;
 	read->va = va;
@@ -288,13 +289,10 @@ static bool read_continue(struct rxe_qp *qp, u32 *budget)
 	if (err == -ENOMEM)
 		mod_timer(&rq->timer, jiffies + STARVED_INTERVAL);
 	if (err == -EFAULT) {
-		/* the region went away while it was being read */
+		/* the region went away while it was being read, or since it was read */
 		rq->read.active = false;
-		rxe_qp_because(qp, resp_error_info(RESP_ERR_RKEY)->name);
-		nak_count(qp, NAK_REM_ACCESS);
-		answer_ack(qp, NAK_REM_ACCESS, rq->read.psn);
-		rxe_qp_error(qp);
-		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
+		request_failed(qp, OP_RC_READ_REQUEST, rq->read.psn,
+			       rq->read.replay ? RESP_ERR_REPLAY_RKEY : RESP_ERR_RKEY);
 	}
 	return !*budget;
 }
@@ -328,7 +326,7 @@ static enum resp_error execute_read(struct rxe_qp *qp, const struct rxe_rxpkt *p
 	res->va = reth_va(reth);
 	res->rkey = reth_rkey(reth);
 	res->length = reth_len(reth);
-	read_start(qp, rq->psn, res->va, res->rkey, res->length);
+	read_start(qp, false, rq->psn, res->va, res->rkey, res->length);
 	rq->psn = psn_add(rq->psn, packets);
 	rq->msn = (rq->msn + 1) & PSN_MASK;	/* at acceptance (C9-148) */
 	executed(qp, RXE_CNT_RESP_READ, res->length);
@@ -605,7 +603,7 @@ static void duplicate_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	again.va = reth_va(reth);
 	again.len = reth_len(reth);
 	if (read_replay_fits(&saved, &again, qp->pmtu))
-		read_start(qp, again.psn, again.va, again.rkey, again.len);
+		read_start(qp, true, again.psn, again.va, again.rkey, again.len);
 }
 
 static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
@@ -667,7 +665,7 @@ static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	rq->progress = MSG_NONE;
 	rq->psn = psn_add(pkt->psn, 1);
 	if (err == RESP_ERR_LOCAL_OP || err == RESP_ERR_CQ_OVERRUN)
-		request_failed(qp, pkt, err);
+		request_failed(qp, pkt->opcode, pkt->psn, err);
 	else if (err == RESP_ERR_RNR || err == RESP_ERR_RECV_TOO_SHORT)
 		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
 }
@@ -709,7 +707,7 @@ static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	err = execute(qp, pkt);
 	if (err) {
 		if (!rq->fault.paging)
-			request_failed(qp, pkt, err);
+			request_failed(qp, pkt->opcode, pkt->psn, err);
 		return;
 	}
 	if (unlikely(rq->held.later)) {

@@ -672,6 +672,7 @@ struct rxe_resp_res {
 struct rxe_resp_read {
 	bool	active;
 	bool	first;		/* no packet of this response has left */
+	bool	replay;		/* the READ has been answered before */
 	u32	psn;
 	u64	va;
 	u32	rkey;

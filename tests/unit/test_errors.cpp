@@ -32,6 +32,7 @@ static const struct {
 	{ RESP_ERR_INVALIDATE, CLASS_C, 0x62, true, 9, true, false },
 	{ RESP_ERR_STATE, CLASS_D, 0, false, 0, false, false },
 	{ RESP_ERR_REPLAY_LOST, CLASS_D, 0, false, 0, false, false },
+	{ RESP_ERR_REPLAY_RKEY, CLASS_B, 0x62, false, 0, false, false },
 };
 
 TEST_CASE("errors: the table, line by line")

@@ -8,11 +8,16 @@ use; the asynchronous events, each exactly once; and what is posted afterwards, 
 is flushed and raises no event.
 """
 
+import struct
+
 import pyverbs.enums as e
+from pyverbs.mr import MW, MWBindInfo
+from pyverbs.wr import SendWR
 
 import roce
 import verbs
 from harness import case, equal, main
+from roce import psn_add
 from stranger import DATA, FIRST, MTU, SIZE, Far, Stranger
 
 FULL = DATA[:MTU]
@@ -117,6 +122,16 @@ fatal("invalidate", "SEND with invalidate of an unknown key",
       receive=verbs.REM_INV_REQ_ERR)
 
 
+def ask(test, opcode, memory, length=64, offset=0, **fields):
+    """One packet: a READ, a WRITE or a FETCH ADD of this memory."""
+    address = memory.address + offset
+    if opcode == roce.FETCH_ADD:
+        test.send(opcode, roce.atmeth(address, memory.rkey, 1), **fields)
+    else:
+        test.send(opcode, roce.reth(address, memory.rkey, length),
+                  DATA[:length] if opcode == roce.WRITE_ONLY else b"", **fields)
+
+
 @case("local-fault")
 def local_fault():
     """The receive buffer has a wrong key: 0x63, and the receive says why."""
@@ -208,6 +223,102 @@ def state():
         test.good_write()
         harmless(test, "after a packet for another")
         equal(other.queue.state(), e.IBV_QPS_INIT, "its state")
+
+
+# ---- a key that goes while it is used, or after ----
+
+def response(index, count, first, data, msn):
+    """One of the responses of a READ: opcode, PSN, AETH, payload."""
+    opcode = roce.RESP_ONLY if count == 1 else roce.RESP_FIRST if index == 0 else \
+        roce.RESP_LAST if index == count - 1 else roce.RESP_MIDDLE
+    return (opcode, psn_add(first, index),
+            b"" if opcode == roce.RESP_MIDDLE else roce.aeth(roce.ACK_UNLIMITED, msn),
+            data[index * MTU:(index + 1) * MTU])
+
+
+def read_back(test, memory, length):
+    """READ it, and have it all; the PSN of the READ."""
+    first, count = test.psn, roce.packets(length, MTU)
+    ask(test, roce.READ_REQUEST, memory, length)
+    test.step(count)
+    for index in range(count):
+        test.answer(*response(index, count, first, memory.get(length), test.msn))
+    return first
+
+
+def stale(test, memory, first, length):
+    """Copies of a READ whose key is gone: a NAK where the PSN was, and no harm.
+
+    Who still waits for responses learns that there will be none; to who has them all that
+    PSN is history. The responder cannot tell which of them asks, and lives on.
+    """
+    for skip in (0, 0, 1):
+        ask(test, roce.READ_REQUEST, memory, length - skip * MTU, skip * MTU,
+            psn=psn_add(first, skip))
+        test.acked(psn_add(first, skip), roce.NAK_ACCESS)
+        test.good_write()
+        harmless(test, "after a copy of a READ")
+
+
+@case("duplicate-read-region-gone")
+def duplicate_region_gone():
+    """A READ, the end of its region, and then a late copy of the READ."""
+    with Stranger() as test:
+        test.device.events()
+        memory, length = verbs.Memory(test.device.pd, 4096), 2 * MTU + 10
+        memory.put(DATA[:4096])
+        first = read_back(test, memory, length)
+        memory.close()
+        stale(test, memory, first, length)
+        # a READ that nobody has answered is another matter
+        ask(test, roce.READ_REQUEST, memory)
+        test.refused(roce.NAK_ACCESS)
+        equal(test.device.events(), ACCESS, "events")
+
+
+class Window:
+    """A memory window of type 2, bound by the queue pair under test."""
+
+    def __init__(self, test, offset, length, access):
+        self.memory = verbs.Memory(test.device.pd, 8192, verbs.ALL | e.IBV_ACCESS_MW_BIND)
+        self.memory.put(DATA[:8192])
+        self.window, self.offset = MW(test.device.pd, e.IBV_MW_TYPE_2), offset
+        self.address = 0 if access & e.IBV_ACCESS_ZERO_BASED else self.memory.address + offset
+        bind = SendWR(9, opcode=e.IBV_WR_BIND_MW)
+        bind.set_bind_wr(self.window, MWBindInfo(self.memory.mr, self.memory.address + offset,
+                                                 length, access))
+        test.queue.qp.post_send(bind)
+        found = test.queue.sent("completion of the bind")
+        equal((found.wr_id, found.status), (9, verbs.SUCCESS), "bind")
+        self.rkey = bind.rkey
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.window.close()
+        self.memory.close()
+
+    def get(self, length):
+        """Bytes in it."""
+        return self.memory.get(length, self.offset)
+
+
+@case("duplicate-read-window-gone")
+def duplicate_window_gone():
+    """The same with a window that the peer itself invalidates, as storage targets do."""
+    with Stranger() as test, Window(test, 64, 4096, verbs.READ) as memory:
+        test.device.events()
+        length = 2 * MTU + 10
+        first = read_back(test, memory, length)
+        test.receive(64, SIZE - 128, wr_id=3)
+        test.send(roce.SEND_ONLY_INV, struct.pack(">I", memory.rkey), b"done", ackreq=True)
+        test.msn += 1
+        test.acked()
+        test.step(messages=0)
+        found = test.queue.received()
+        equal((found.status, found.wr_id), (verbs.SUCCESS, 3), "receive")
+        stale(test, memory, first, length)
 
 
 if __name__ == "__main__":

@@ -107,6 +107,16 @@ static const struct resp_error_info table[RESP_ERR_COUNT] = {
 		.name = "duplicate not saved",
 		.class = CLASS_D,
 	},
+	/*
+	 * Who has all responses and has had the key ended since may see the network
+	 * repeat its request: to it this PSN is history, and the NAK nothing. Who waits
+	 * for responses still fails by it.
+	 */
+	[RESP_ERR_REPLAY_RKEY] = {
+		.name = "remote access, duplicate",
+		.class = CLASS_B,
+		.syndrome = NAK_REM_ACCESS,
+	},
 };
 
 /**

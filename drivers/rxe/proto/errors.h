@@ -26,6 +26,7 @@ enum resp_error {
 	RESP_ERR_INVALIDATE,		/* SEND WITH INVALIDATE of a wrong key */
 	RESP_ERR_STATE,			/* the QP does not receive in its state */
 	RESP_ERR_REPLAY_LOST,		/* duplicate READ or atomic, not saved */
+	RESP_ERR_REPLAY_RKEY,		/* duplicate READ, its memory is gone */
 	RESP_ERR_COUNT
 };
 
