@@ -586,14 +586,14 @@ static struct rxe_resp_res *res_find(struct rxe_rq *rq, u8 opcode, u32 psn)
 	return NULL;
 }
 
-static void duplicate_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
+static enum resp_error duplicate_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	const u8 *reth = pkt->hdr + pkt->op->reth;
 	struct rxe_resp_res *res = res_find(&qp->rq, pkt->opcode, pkt->psn);
 	struct read_span saved, again;
 
 	if (!res)
-		return;		/* class D */
+		return RESP_ERR_REPLAY_LOST;
 	saved.psn = res->first_psn;
 	saved.rkey = res->rkey;
 	saved.va = res->va;
@@ -602,13 +602,16 @@ static void duplicate_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	again.rkey = reth_rkey(reth);
 	again.va = reth_va(reth);
 	again.len = reth_len(reth);
-	if (read_replay_fits(&saved, &again, qp->pmtu))
-		read_start(qp, true, again.psn, again.va, again.rkey, again.len);
+	if (!read_replay_fits(&saved, &again, qp->pmtu))
+		return RESP_ERR_REPLAY_LOST;
+	read_start(qp, true, again.psn, again.va, again.rkey, again.len);
+	return RESP_OK;
 }
 
 static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
+	enum resp_error err = RESP_OK;
 	struct rxe_resp_res *res;
 
 	rxe_rq_count(qp, RXE_CNT_DUPLICATE_REQUEST, 1);
@@ -626,18 +629,24 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	if (pkt->op->flags & (OPF_READ | OPF_ATOMIC | OPF_FLUSH | OPF_ATOMIC_WRITE))
 		answer_pending(qp);
 	if (pkt->op->flags & OPF_READ) {
-		duplicate_read(qp, pkt);
+		err = duplicate_read(qp, pkt);
 	} else if (pkt->op->flags & OPF_ATOMIC) {
 		res = res_find(&qp->rq, pkt->opcode, pkt->psn);
 		if (res)
 			answer_atomic(qp, pkt->psn, res->orig);
+		else
+			err = RESP_ERR_REPLAY_LOST;
 	} else if (pkt->op->flags & (OPF_FLUSH | OPF_ATOMIC_WRITE)) {
 		if (res_find(&qp->rq, pkt->opcode, pkt->psn))
 			answer_placement(qp, pkt->psn);
+		else
+			err = RESP_ERR_REPLAY_LOST;
 	} else if (pkt->ackreq || (pkt->op->flags & OPF_END)) {
 		/* say again how far we are (C9-105) */
 		qp->rq.ack_pending = true;
 	}
+	if (err)
+		request_failed(qp, pkt->opcode, pkt->psn, err);
 }
 
 /*

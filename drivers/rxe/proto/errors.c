@@ -87,10 +87,6 @@ static const struct resp_error_info table[RESP_ERR_COUNT] = {
 		.syndrome = NAK_REM_OP,
 		.qp_error = true,
 	},
-	[RESP_ERR_RESOURCES] = {
-		.name = "out of resources",
-		.class = CLASS_E,
-	},
 	[RESP_ERR_INVALIDATE] = {
 		.name = "invalidate failed",
 		.class = CLASS_C,
@@ -98,10 +94,6 @@ static const struct resp_error_info table[RESP_ERR_COUNT] = {
 		.qp_error = true,
 		.wc_status_responder = WCS_REM_INV_REQ_ERR,
 		.access_event = true,
-	},
-	[RESP_ERR_STATE] = {
-		.name = "QP does not receive",
-		.class = CLASS_D,
 	},
 	[RESP_ERR_REPLAY_LOST] = {
 		.name = "duplicate not saved",

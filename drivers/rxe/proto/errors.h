@@ -22,9 +22,7 @@ enum resp_error {
 	RESP_ERR_RNR,			/* no receive WQE */
 	RESP_ERR_LOCAL_OP,		/* local fault on the receive buffer */
 	RESP_ERR_CQ_OVERRUN,		/* no room for the receive completion */
-	RESP_ERR_RESOURCES,		/* out of memory for now */
 	RESP_ERR_INVALIDATE,		/* SEND WITH INVALIDATE of a wrong key */
-	RESP_ERR_STATE,			/* the QP does not receive in its state */
 	RESP_ERR_REPLAY_LOST,		/* duplicate READ or atomic, not saved */
 	RESP_ERR_REPLAY_RKEY,		/* duplicate READ, its memory is gone */
 	RESP_ERR_COUNT
@@ -32,11 +30,9 @@ enum resp_error {
 
 enum error_class {
 	CLASS_NONE,		/* no error */
-	CLASS_A,		/* local fault, transparent to the QP: retried locally */
 	CLASS_B,		/* NAK, the QP stays: the requester decides */
 	CLASS_C,		/* NAK, and the QP goes to the error state */
 	CLASS_D,		/* silent drop, not an error of this connection */
-	CLASS_E,		/* silent drop of a valid packet: it is sent again */
 	CLASS_RNR,		/* RNR NAK: the requester waits and sends again */
 	CLASS_SEQ		/* sequence NAK, once per gap: sends again */
 };
