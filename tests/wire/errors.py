@@ -8,15 +8,19 @@ use; the asynchronous events, each exactly once; and what is posted afterwards, 
 is flushed and raises no event.
 """
 
+import contextlib
+import functools
 import struct
+import subprocess
 
 import pyverbs.enums as e
 from pyverbs.mr import MW, MWBindInfo
+from pyverbs.pd import PD
 from pyverbs.wr import SendWR
 
 import roce
 import verbs
-from harness import case, equal, main
+from harness import Skip, case, check, equal, main
 from roce import psn_add
 from stranger import DATA, FIRST, MTU, SIZE, Far, Stranger
 
@@ -122,6 +126,27 @@ fatal("invalidate", "SEND with invalidate of an unknown key",
       receive=verbs.REM_INV_REQ_ERR)
 
 
+# ---- memory that the peer may not touch ----
+
+@functools.lru_cache(None)
+def other_pd():
+    """A protection domain that no queue pair is in."""
+    return PD(Far.device[4].context)
+
+
+@functools.lru_cache(None)
+def region(access=verbs.ALL, foreign=False):
+    """A region with these rights, for as long as the program runs."""
+    return verbs.Memory(other_pd() if foreign else Far.device[4].pd, 4096, access)
+
+
+def dead():
+    """A region that was there until just now."""
+    gone = verbs.Memory(Far.device[4].pd, 4096)
+    gone.close()
+    return gone
+
+
 def ask(test, opcode, memory, length=64, offset=0, **fields):
     """One packet: a READ, a WRITE or a FETCH ADD of this memory."""
     address = memory.address + offset
@@ -130,6 +155,21 @@ def ask(test, opcode, memory, length=64, offset=0, **fields):
     else:
         test.send(opcode, roce.reth(address, memory.rkey, length),
                   DATA[:length] if opcode == roce.WRITE_ONLY else b"", **fields)
+
+
+for label, code, words, right in (("read", roce.READ_REQUEST, "READ", verbs.READ),
+                                  ("write", roce.WRITE_ONLY, "WRITE", verbs.WRITE),
+                                  ("atomic", roce.FETCH_ADD, "FETCH ADD", verbs.ATOMIC)):
+    fatal(f"access-other-pd-{label}", f"{words} of a region of another protection domain",
+          roce.NAK_ACCESS, ACCESS, lambda test, c=code: ask(test, c, region(foreign=True)))
+    fatal(f"access-no-right-{label}", f"{words} of a region that permits all but this",
+          roce.NAK_ACCESS, ACCESS,
+          lambda test, c=code, r=right: ask(test, c, region(verbs.ALL & ~r)))
+    fatal(f"access-deregistered-{label}", f"{words} of a region that is gone",
+          roce.NAK_ACCESS, ACCESS, lambda test, c=code: ask(test, c, dead()))
+    fatal(f"queue-no-right-{label}", f"{words} where the queue pair permits all but this",
+          roce.NAK_INVALID, REQUEST, lambda test, c=code: ask(test, c, test.memory),
+          access=(verbs.READ | verbs.WRITE | verbs.ATOMIC) & ~right)
 
 
 @case("local-fault")
@@ -319,6 +359,95 @@ def duplicate_window_gone():
         found = test.queue.received()
         equal((found.status, found.wr_id), (verbs.SUCCESS, 3), "receive")
         stale(test, memory, first, length)
+
+
+@case("access-mid-write")
+def access_mid_write():
+    """The region goes between two packets of a WRITE."""
+    with Stranger() as test:
+        test.device.events()
+        memory = verbs.Memory(test.device.pd, 4096)
+        test.send(roce.WRITE_FIRST, roce.reth(memory.address, memory.rkey, 3 * MTU), FULL,
+                  ackreq=True)
+        test.acked()
+        test.step(messages=0)
+        equal(memory.get(MTU), FULL, "bytes of the first packet")
+        memory.close()
+        test.send(roce.WRITE_MIDDLE, b"", DATA[MTU:2 * MTU], ackreq=True)
+        test.refused(roce.NAK_ACCESS)
+        equal(memory.get(3 * MTU, MTU), bytes(3 * MTU), "memory behind it")
+        equal(test.device.events(), ACCESS, "events")
+        flushed(test)
+
+
+def far(*words):
+    """A command in the namespace of the device."""
+    done = subprocess.run(("ip", "netns", "exec", "ns2", *words), capture_output=True, text=True,
+                          check=False)
+    check(not done.returncode, f"{' '.join(words)}: {done.stderr.strip()}")
+
+
+@contextlib.contextmanager
+def slow():
+    """The device's netdev sends 4 Mbit/s: a full packet in 2 ms, and the rest waits."""
+    if subprocess.run(("modprobe", "-q", "sch_tbf"), check=False).returncode:
+        raise Skip("no sch_tbf here")
+    far("tc", "qdisc", "add", "dev", "veth1", "root", "tbf", "rate", "4mbit", "burst", "5000",
+        "limit", "4000000")
+    try:
+        yield
+    finally:
+        far("tc", "qdisc", "del", "dev", "veth1", "root")
+
+
+def long_read(test, length):
+    """Memory for it, and what is in there."""
+    memory = verbs.Memory(test.device.pd, length)
+    data = (DATA * (length // len(DATA) + 1))[:length]
+    memory.put(data)
+    return memory, data
+
+
+@case("access-mid-read")
+def access_mid_read():
+    """The region goes while responses of a long READ leave: a NAK behind the last of them."""
+    with Stranger() as test, slow():
+        test.device.events()
+        memory, data = long_read(test, 4 << 20)
+        count, sent = len(data) // MTU, 1
+        ask(test, roce.READ_REQUEST, memory, len(data))
+        test.msn += 1
+        test.answer(*response(0, count, test.psn, data, test.msn))
+        memory.close()
+        packet = test.next()
+        while packet and packet.opcode == roce.RESP_MIDDLE:
+            equal((packet.psn, packet.payload),
+                  (psn_add(test.psn, sent), data[sent * MTU:(sent + 1) * MTU]), "a response")
+            sent += 1
+            packet = test.next()
+        check(packet, f"silence after {sent} responses")
+        check(packet.opcode != roce.RESP_LAST, "the READ was over before its region went")
+        equal((packet.opcode, packet.syndrome, packet.psn, packet.msn),
+              (roce.ACK, roce.NAK_ACCESS, psn_add(test.psn, sent), test.msn), "its end")
+        equal(packet.problems(), [], "what is wrong with it")
+        test.silent()
+        check(test.queue.in_error(), "the queue pair is not in its error state")
+        equal(test.device.events(), ACCESS, "events")
+        flushed(test)
+
+
+@case("atomic-memory-not-aligned")
+def atomic_memory_not_aligned():
+    """8 divides the address that the peer knows, and not the one that memory has."""
+    access = verbs.ATOMIC | e.IBV_ACCESS_ZERO_BASED
+    with Stranger() as test, Window(test, 4, 4096, access) as memory:
+        test.device.events()
+        before = memory.get(64)
+        ask(test, roce.FETCH_ADD, memory)
+        test.refused(roce.NAK_INVALID)
+        equal(memory.get(64), before, "memory")
+        equal(test.device.events(), REQUEST, "events")
+        flushed(test)
 
 
 if __name__ == "__main__":
