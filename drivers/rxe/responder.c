@@ -316,6 +316,14 @@ static enum resp_error execute_read(struct rxe_qp *qp, const struct rxe_rxpkt *p
 	u32 packets = psn_packets(reth_len(reth), qp->pmtu);
 	struct rxe_resp_res *res;
 
+	/*
+	 * Where READs and atomics are agreed on at all, one too many is not refused: what
+	 * waits behind a READ has not been accepted, and when its turn comes, the answers
+	 * to all before it are in the hands of the stack. Whether they have left it is not
+	 * known there: a NIC tells later than the peer's next request may come, and who
+	 * keeps to the agreement would be refused. Whoever asks for more loses what is
+	 * saved for duplicates, and nobody else does.
+	 */
 	if (!rq->num_res)
 		return RESP_ERR_TOO_MANY_READS;
 	/* a READ of nothing touches nothing (C9-88) */

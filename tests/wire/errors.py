@@ -436,6 +436,35 @@ def access_mid_read():
         flushed(test)
 
 
+@case("more-reads-than-agreed")
+def more_reads():
+    """Four READs where two were agreed on, and the first of them has not left yet: none is
+    refused (responder.c, execute_read); of the two that there is no room for nothing is kept."""
+    with Stranger(reads=2) as test:
+        test.device.events()
+        memory, data = long_read(test, 400 * MTU)
+        behind = [(psn_add(FIRST, 400 + index), 64 * index) for index in range(3)]
+        with slow():
+            ask(test, roce.READ_REQUEST, memory, len(data))
+            for psn, offset in behind:
+                ask(test, roce.READ_REQUEST, memory, 64, offset, psn=psn)
+            test.msn += 1
+            for index in range(400):
+                test.answer(*response(index, 400, FIRST, data, test.msn))
+            for psn, offset in behind:
+                test.msn += 1
+                test.answer(*response(0, 1, psn, data[offset:offset + 64], test.msn))
+        test.step(403, 0)
+        for psn, length in ((FIRST, len(data)), (behind[0][0], 64)):
+            ask(test, roce.READ_REQUEST, memory, length, psn=psn)
+            test.good_write()
+        for psn, offset in behind[1:]:
+            ask(test, roce.READ_REQUEST, memory, 64, offset, psn=psn)
+            test.answer(*response(0, 1, psn, data[offset:offset + 64], test.msn))
+        harmless(test, "after more READs than agreed on")
+        memory.close()
+
+
 @case("atomic-memory-not-aligned")
 def atomic_memory_not_aligned():
     """8 divides the address that the peer knows, and not the one that memory has."""
