@@ -12,21 +12,28 @@ import contextlib
 import functools
 import struct
 import subprocess
+import time
 
 import pyverbs.enums as e
 from pyverbs.mr import MW, MWBindInfo
 from pyverbs.pd import PD
-from pyverbs.wr import SendWR
+from pyverbs.qp import QPAttr
+from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
+from pyverbs.wr import RecvWR, SendWR
 
 import roce
 import verbs
 from harness import Skip, case, check, equal, main
 from roce import psn_add
-from stranger import DATA, FIRST, MTU, SIZE, Far, Stranger
+from stranger import DATA, FIRST, MTU, OUR_QPN, SIZE, Far, Stranger
 
 FULL = DATA[:MTU]
 REQUEST, ACCESS = [e.IBV_EVENT_QP_REQ_ERR], [e.IBV_EVENT_QP_ACCESS_ERR]
 OVERRUN = sorted([e.IBV_EVENT_CQ_ERR, e.IBV_EVENT_QP_FATAL])
+LAST_WQE = [e.IBV_EVENT_QP_LAST_WQE_REACHED]
+# Events about a queue pair; Device.events() leaves out those that are no error
+ABOUT_QPS = REQUEST + ACCESS + LAST_WQE + [e.IBV_EVENT_QP_FATAL, e.IBV_EVENT_COMM_EST,
+                                           e.IBV_EVENT_SQ_DRAINED]
 
 
 def flushed(test):
@@ -265,6 +272,83 @@ def state():
         equal(other.queue.state(), e.IBV_QPS_INIT, "its state")
 
 
+# ---- receiver not ready, in the middle of a message ----
+
+def whole(test, wr_id, length, imm=None):
+    """The next receive completion, and there is no other."""
+    found = test.queue.received()
+    equal((found.status, found.wr_id, found.byte_len), (verbs.SUCCESS, wr_id, length), "receive")
+    if imm is not None:
+        equal(found.imm_data, struct.unpack("=I", imm)[0], "immediate data")
+    test.queue.no_completion(test.queue.rcq, "one message, one completion")
+
+
+@case("rnr-write-last-imm")
+def rnr_write_last_imm():
+    """A WRITE whose last packet has no receive: only that one comes again, and is placed
+    once."""
+    imm, total = b"\1\2\3\4", MTU + 100
+    with Stranger(rnr_timer=9) as test:
+        test.device.events()
+        test.memory.put(bytes(SIZE))
+        test.send(roce.WRITE_FIRST, test.reth(total), FULL, ackreq=True)
+        test.acked()
+        test.step(messages=0)
+        for _ in range(2):
+            test.send(roce.WRITE_LAST_IMM, imm, DATA[MTU:total], ackreq=True)
+            test.acked(syndrome=roce.RNR | 9)
+            # the next message is not taken for the rest of this one
+            test.write(b"behind", SIZE - 64, psn=psn_add(test.psn, 1), ackreq=True)
+            test.silent()
+        equal(test.memory.get(SIZE - MTU, MTU), bytes(SIZE - MTU), "memory that has to wait")
+        harmless(test, "after an RNR NAK")
+        test.receive(8, SIZE - 8, wr_id=4)
+        test.receive(8, SIZE - 8, wr_id=5)
+        test.send(roce.WRITE_LAST_IMM, imm, DATA[MTU:total], ackreq=True)
+        test.msn += 1
+        test.acked()
+        whole(test, 4, total, imm)
+        equal(test.memory.get(total), DATA[:total], "bytes of the WRITE")
+        # a copy of it is acknowledged, and nothing more
+        test.memory.put(bytes(total))
+        test.send(roce.WRITE_LAST_IMM, imm, DATA[MTU:total], ackreq=True)
+        test.acked()
+        test.queue.no_completion(test.queue.rcq, "a copy")
+        equal(test.memory.get(total), bytes(total), "memory after a copy")
+        test.step(messages=0)
+        test.good_write()
+
+
+@case("rnr-send-first")
+def rnr_send_first():
+    """A SEND of several packets without a receive: an RNR NAK for the first of them, no word
+    about the rest; then it comes again as a whole."""
+    total = 2 * MTU + 100
+    parts = ((roce.SEND_FIRST, FULL), (roce.SEND_MIDDLE, DATA[MTU:2 * MTU]),
+             (roce.SEND_LAST, DATA[2 * MTU:total]))
+
+    def ask_all():
+        for index, (opcode, payload) in enumerate(parts):
+            test.send(opcode, b"", payload, psn=psn_add(test.psn, index), ackreq=index == 2)
+
+    with Stranger(rnr_timer=9) as test:
+        test.device.events()
+        test.memory.put(bytes(SIZE))
+        for _ in range(2):
+            ask_all()
+            test.acked(syndrome=roce.RNR | 9)
+            test.silent()
+        harmless(test, "after an RNR NAK")
+        test.receive(total, 4096, wr_id=6)
+        test.receive(total, 3 * 4096, wr_id=7)
+        ask_all()
+        test.step(3, 1)
+        test.acked(psn_add(test.psn, -1))
+        whole(test, 6, total)
+        equal(test.memory.get(total, 4096), DATA[:total], "bytes of the SEND")
+        test.good_write()
+
+
 # ---- a key that goes while it is used, or after ----
 
 def response(index, count, first, data, msn):
@@ -477,6 +561,181 @@ def atomic_memory_not_aligned():
         equal(memory.get(64), before, "memory")
         equal(test.device.events(), REQUEST, "events")
         flushed(test)
+
+
+# ---- states, and shared receive queues ----
+
+def told(device):
+    """All events about queue pairs that are there."""
+    return [kind for kind in iter(device.event, None) if kind in ABOUT_QPS]
+
+
+def events(device, wanted):
+    """These events about queue pairs come, in any order, each once."""
+    found, end = told(device), time.monotonic() + verbs.PATIENCE
+    while len(found) < len(wanted) and time.monotonic() < end:
+        found += [kind for kind in [device.event(0.1)] if kind in ABOUT_QPS]
+    time.sleep(0.1)
+    equal(sorted(found + told(device)), sorted(wanted), "events")
+
+
+def modify(test, state, mask=0, **values):
+    """The queue pair goes to a state."""
+    attr = QPAttr(qp_state=state)
+    for name, value in values.items():
+        setattr(attr, name, value)
+    test.queue.qp.modify(attr, e.IBV_QP_STATE | mask)
+
+
+def executed(test):
+    """A request of each kind is."""
+    test.receive(64, 4096, wr_id=8)
+    test.memory.put(bytes(64), 4096)
+    test.send(roce.SEND_ONLY, b"", b"sent", ackreq=True)
+    test.msn += 1
+    test.acked()
+    test.step(messages=0)
+    found = test.queue.received()
+    equal((found.status, found.wr_id, found.byte_len, test.memory.get(4, 4096)),
+          (verbs.SUCCESS, 8, 4, b"sent"), "SEND")
+    test.memory.put(DATA[:2 * MTU])
+    read_back(test, test.memory, 2 * MTU - 5)
+    test.memory.put(struct.pack("=Q", 41))
+    test.send(roce.FETCH_ADD, test.atmeth(1))
+    test.msn += 1
+    test.answer(roce.ATOMIC_ACK, test.psn,
+                roce.aeth(roce.ACK_UNLIMITED, test.msn) + struct.pack(">Q", 41))
+    test.step(messages=0)
+    equal(test.memory.get(8), struct.pack("=Q", 42), "FETCH ADD")
+    test.good_write()
+
+
+@case("state-rtr")
+def state_rtr():
+    """Ready to receive: all is executed and answered; the first packet is an event."""
+    with Stranger(state="INIT") as test:
+        told(test.device)
+        modify(test, e.IBV_QPS_RTR, e.IBV_QP_AV | e.IBV_QP_PATH_MTU | e.IBV_QP_DEST_QPN
+               | e.IBV_QP_RQ_PSN | e.IBV_QP_MAX_DEST_RD_ATOMIC | e.IBV_QP_MIN_RNR_TIMER,
+               path_mtu=verbs.MTUS[MTU], dest_qp_num=OUR_QPN, rq_psn=FIRST,
+               max_dest_rd_atomic=16, min_rnr_timer=1,
+               ah_attr=verbs.address(test.device, test.near))
+        equal(told(test.device), [], "events before a packet")
+        executed(test)
+        executed(test)
+        equal(test.queue.state(), e.IBV_QPS_RTR, "state")
+        events(test.device, [e.IBV_EVENT_COMM_EST])
+        modify(test, e.IBV_QPS_RTS, e.IBV_QP_TIMEOUT | e.IBV_QP_RETRY_CNT | e.IBV_QP_RNR_RETRY
+               | e.IBV_QP_SQ_PSN | e.IBV_QP_MAX_QP_RD_ATOMIC, retry_cnt=7, rnr_retry=7)
+        test.good_write()
+        events(test.device, [])
+
+
+@case("state-sqd")
+def state_sqd():
+    """Send queue drained: what the peer asks for is executed as ever."""
+    with Stranger() as test:
+        told(test.device)
+        modify(test, e.IBV_QPS_SQD)
+        executed(test)
+        equal(test.queue.state(), e.IBV_QPS_SQD, "state")
+        modify(test, e.IBV_QPS_RTS)
+        test.good_write()
+        events(test.device, [])
+
+
+def unheard(test):
+    """A queue pair in error: each packet is counted, and there is no word of it."""
+    before = test.device.counter("rx_no_qp")
+    packets = ((roce.SEND_ONLY, b"", b"abcd"), (roce.WRITE_ONLY, test.reth(4), b"abcd"),
+               (roce.READ_REQUEST, test.reth(4), b""), (roce.FETCH_ADD, test.atmeth(1), b""),
+               (0x15, b"", b""), (roce.WRITE_ONLY, test.reth(4, 0, 0x100), b"abcd"))
+    for opcode, extended, payload in packets:
+        test.send(opcode, extended, payload, ackreq=True)
+    test.silent()
+    equal(test.device.counter("rx_no_qp") - before, len(packets), "packets for nobody")
+    events(test.device, [])
+
+
+@case("state-err")
+def state_err():
+    """In error, whether its owner wanted that or a request did."""
+    with Stranger() as test:
+        told(test.device)
+        test.good_write()
+        modify(test, e.IBV_QPS_ERR)
+        unheard(test)
+    with Stranger() as test:
+        ask(test, roce.WRITE_ONLY, dead())
+        test.refused(roce.NAK_ACCESS)
+        events(test.device, ACCESS)
+        unheard(test)
+
+
+class Shared:
+    """A shared receive queue, and what its receives have."""
+
+    def __init__(self):
+        self.srq = SRQ(Far.device[4].pd, SrqInitAttr(SrqAttr(max_wr=16, max_sge=1)))
+        self.queue = functools.partial(verbs.Queue, srq=self.srq)
+
+    def receive(self, wr_id, length):
+        """Post a receive."""
+        self.srq.post_recv(RecvWR(wr_id, num_sge=1, sg=[Far.memory[4].sge(length)]))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.srq.close()
+
+
+@case("srq-request-fails")
+def srq_request_fails():
+    """The receive in use has the error, the others stay; the owner knows that no more is taken."""
+    with Shared() as shared:
+        shared.receive(20, 2 * MTU)
+        shared.receive(21, 64)
+        with Stranger(queue=shared.queue) as test:
+            told(test.device)
+            test.send(roce.SEND_FIRST, b"", FULL, ackreq=True)
+            test.acked()
+            test.step(messages=0)
+            test.send(roce.WRITE_MIDDLE, b"", FULL, ackreq=True)
+            test.refused(roce.NAK_INVALID)
+            found = test.queue.received()
+            equal((found.wr_id, found.status), (20, verbs.REM_INV_REQ_ERR), "receive in use")
+            events(test.device, LAST_WQE)
+            unheard(test)
+            test.queue.no_completion(test.queue.rcq, "receives of others")
+        with Stranger(queue=shared.queue) as test:
+            ask(test, roce.READ_REQUEST, dead())
+            test.refused(roce.NAK_ACCESS)
+            events(test.device, ACCESS + LAST_WQE)
+            test.queue.no_completion(test.queue.rcq, "receives of others")
+        with Stranger(queue=shared.queue) as test:
+            test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)
+            test.msn += 1
+            test.acked()
+            whole(test, 21, 4)
+
+
+@case("srq-empty")
+def srq_empty():
+    """Nothing in there: RNR NAK; the message comes again."""
+    with Shared() as shared, Stranger(queue=shared.queue, rnr_timer=9) as test:
+        told(test.device)
+        for _ in range(2):
+            test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)
+            test.acked(syndrome=roce.RNR | 9)
+        shared.receive(22, 64)
+        test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)
+        test.msn += 1
+        test.acked()
+        test.step(messages=0)
+        whole(test, 22, 4)
+        test.good_write()
+        events(test.device, [])
 
 
 if __name__ == "__main__":
