@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 # drops.sh - what the local stack refuses is like a loss on the wire: a connection
-# lives through a firewall, a neighbour or route that is gone, a link that is down,
-# and a queue that is full, on either side, and goes on by itself.
+# lives through a firewall, a filter, a neighbour or route that is gone, a link that is
+# down, a queue that is full and one that is stopped, on either side, and goes on by
+# itself.
 #
-# One pair of programs, with one connection, runs through all of it, with time enough
-# to retry (-u 20: four seconds each): each case must see its flow of packets stop, and
-# start again.
+# Pairs of programs, with one connection each, run through it, with time enough to retry
+# (-u 20: four seconds each): each case must see its flow of packets stop, and start
+# again. Payload is dropped in requests (WRITE, SEND) and in responses (READ).
 
-# received: packets of the driver that the server's side has had
-received() { cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts; }
+# The end that payload leaves, its device and namespace, and the end where it arrives;
+# OUT of it is counted, IN of the other one.
+payload_from() {
+	case $1 in
+	client) OUT=rxe1 FROM=n2 FROM_DEV=veth1 IN=rxe0 TO=n1 TO_DEV=veth0 ;;
+	server) OUT=rxe0 FROM=n1 FROM_DEV=veth0 IN=rxe1 TO=n2 TO_DEV=veth1 ;;
+	esac
+}
+
+# received: packets of the driver that have arrived there
+received() { cat "/sys/class/infiniband/$IN/ports/1/hw_counters/rcvd_pkts"; }
 
 flows_again() { [ $(($(received) - SEEN)) -gt 20 ]; }
 
@@ -19,17 +29,19 @@ flows() {
 	eventually flows_again || bad "no traffic: $(tail -n 2 "$CLIENT_LOG" | tr '\n' ' ')"
 }
 
-# start v4|v6
+# start v4|v6 client|server PROGRAM OPTIONS...: a pair whose payload comes from there
 start() {
-	local options=(-F -u 20 -p "$PORT" -D 600 -s 65536)
+	local kind=$1 options=(-F -u 20 -p "$PORT" -D 600 "${@:4}")
 
-	SERVER_LOG=$LOGS/drops/server-$1.log
-	CLIENT_LOG=$LOGS/drops/client-$1.log
-	ip netns exec ns1 ib_write_bw "${options[@]}" -d rxe0 -x "$(gid_index rxe0 "$1")" \
+	payload_from "$2"
+	SERVER_LOG=$LOGS/drops/server-$3-$kind.log
+	CLIENT_LOG=$LOGS/drops/client-$3-$kind.log
+	DROPPED=$(counter "$OUT" tx_dropped)
+	ip netns exec ns1 "$3" "${options[@]}" -d rxe0 -x "$(gid_index rxe0 "$kind")" \
 		>"$SERVER_LOG" 2>&1 &
 	SERVER=$!
 	eventually listens "$PORT" || bad "the server does not listen" || return
-	ip netns exec ns2 ib_write_bw "${options[@]}" -d rxe1 -x "$(gid_index rxe1 "$1")" 10.1.0.1 \
+	ip netns exec ns2 "$3" "${options[@]}" -d rxe1 -x "$(gid_index rxe1 "$kind")" 10.1.0.1 \
 		>"$CLIENT_LOG" 2>&1 &
 	CLIENT=$!
 	flows
@@ -74,11 +86,18 @@ firewall_up() {
 }
 firewall_down() { n1 nft delete table inet rxetest && n2 nft delete table inet rxetest; }
 
+# Behind the firewall, and refused in other words: as by a full queue
+filter_up() {
+	"$FROM" tc qdisc add dev "$FROM_DEV" clsact &&
+		"$FROM" tc filter add dev "$FROM_DEV" egress matchall action drop
+}
+filter_down() { "$FROM" tc qdisc del dev "$FROM_DEV" clsact; }
+
 # Nobody answers for the address; the stack keeps a few packets, and drops the rest.
 neighbour_gone() {
-	n1 ip link set veth0 arp off && n2 ip neigh flush dev veth1
+	"$TO" ip link set "$TO_DEV" arp off && "$FROM" ip neigh flush dev "$FROM_DEV"
 }
-neighbour_back() { n1 ip link set veth0 arp on; }
+neighbour_back() { "$TO" ip link set "$TO_DEV" arp on; }
 
 # Over IPv6: who names the netdev, as the driver does, needs no route over IPv4.
 route_gone() {
@@ -88,8 +107,16 @@ route_back() {
 	n2 ip -6 route add fd01::/64 dev veth1 && n1 ip -6 route add fd01::/64 dev veth0
 }
 
-link_down() { n1 ip link set veth0 down; }
-link_up() { n1 ip link set veth0 up; }
+link_down() { "$TO" ip link set "$TO_DEV" down; }
+link_up() { "$TO" ip link set "$TO_DEV" up; }
+
+# of_queue dropped|backlog: what the queue of the end that payload leaves says of packets
+of_queue() {
+	local pattern="s/.*dropped \([0-9]*\).*/\1/p"
+
+	[ "$1" = dropped ] || pattern='s/.*backlog [^ ]* \([0-9]*\)p.*/\1/p'
+	"$FROM" tc -s qdisc show dev "$FROM_DEV" | sed -n "$pattern" | head -n 1
+}
 
 # A queue for four packets, on both sides, that lets them go one by one
 tiny_queue() {
@@ -101,12 +128,45 @@ tiny_queue() {
 		bad "tc does not take a queue" || return
 	flows || return
 	sleep 0.3
-	n2 tc -s qdisc show dev veth1
-	dropped=$(n2 tc -s qdisc show dev veth1 | sed -n 's/.*dropped \([0-9]*\).*/\1/p' | head -n 1)
+	dropped=$(of_queue dropped)
 	n2 tc qdisc del dev veth1 root && n1 tc qdisc del dev veth0 root ||
 		bad "tc does not let go of the queue" || return
 	[ "${dropped:-0}" -gt 0 ] || bad "the queue dropped nothing" || return
 	flows
+}
+
+# A netdev that takes nothing for now, in front of which some packets wait, and others
+# find no room. Without a qdisc there would be nowhere to wait.
+stop_queue() {
+	"$FROM" tc qdisc add dev "$FROM_DEV" root pfifo limit 2 &&
+		insmod "${KMOD%/*}/rxe_stopper.ko" "netdev=$FROM_DEV"
+}
+wake_queue() {
+	local dropped backlog
+
+	dropped=$(of_queue dropped) backlog=$(of_queue backlog)
+	rmmod rxe_stopper && "$FROM" tc qdisc del dev "$FROM_DEV" root || return
+	[ "${dropped:-0}" -gt 0 ] && [ "${backlog:-0}" -gt 0 ] ||
+		bad "a stopped queue that dropped '$dropped' packets, and let '$backlog' wait"
+}
+
+has_ended() { ! kill -0 "$CLIENT" 2>/dev/null; }
+
+# A queue that stays stopped: the requester has tried long enough, and says so, whoever
+# holds its packets, and the process can end meanwhile.
+stopped_for_good() {
+	local began status=0
+
+	flows || return
+	stop_queue || bad "cannot stop the queue" || return
+	began=$SECONDS
+	eventually has_ended || bad "the client is there after $((SECONDS - began)) s" || status=1
+	rmmod rxe_stopper && "$FROM" tc qdisc del dev "$FROM_DEV" root || bad "cannot mend the path" || return
+	[ $status -eq 0 ] || return
+	! wait "$CLIENT" || bad "the client saw no error" || return
+	cat "$CLIENT_LOG"
+	grep -qi 'failed status 12' "$CLIENT_LOG" ||
+		bad "no RETRY_EXC_ERR: $(tail -n 2 "$CLIENT_LOG" | tr '\n' ' ')"
 }
 
 # after all of it: nobody has given up, nor noticed
@@ -116,7 +176,7 @@ still_alive() {
 	cat "$CLIENT_LOG"
 	grep . /sys/class/infiniband/rxe?/ports/1/hw_counters/* | grep -v ':0$'
 	! grep -qiE 'status|error' "$CLIENT_LOG" "$SERVER_LOG" || bad "an error was seen"
-	[ "$(counter rxe1 tx_dropped)" -gt 0 ] || bad "rxe1 counts no packet dropped here"
+	[ "$(counter "$OUT" tx_dropped)" -gt "$DROPPED" ] || bad "$OUT counts no packet dropped here"
 }
 
 finish() {
@@ -124,24 +184,72 @@ finish() {
 	wait "$SERVER" "$CLIENT"
 } 2>/dev/null
 
+# needs CASE WHAT... -- COMMAND...: check CASE, if there is all that (modules, nft)
+needs() {
+	local case=$1 what
+
+	shift
+	while [ "$1" != -- ]; do
+		what=$1
+		shift
+		case $what in
+		nft) command -v nft >/dev/null ;;
+		stopper) [ -e "${KMOD%/*}/rxe_stopper.ko" ] ;;
+		*) modprobe -q "$what" ;;
+		esac || { check "$case" skip "no $what here"; return; }
+	done
+	shift
+	check "$case" "$@"
+}
+
+firewall=(nf_tables nft -- outage 0.2 firewall_up firewall_down)
+# cls_matchall is younger than clsact.
+filter=(sch_ingress cls_matchall act_gact -- outage 0.2 filter_up filter_down)
+queue_stopped=(stopper -- outage 0.3 stop_queue wake_queue)
+
 check setup setup || return
 # first: a link that goes down loses its IPv6 addresses
-check start-v6 start v6 && check route outage 1 route_gone route_back && check alive-v6 still_alive
+check start-v6 start v6 client ib_write_bw -s 65536 &&
+	check route outage 1 route_gone route_back &&
+	needs firewall-v6 "${firewall[@]}"
+check alive-v6 still_alive
 finish
-check start start v4 || { finish; return; }
-if command -v nft >/dev/null && modprobe -q nf_tables; then
-	check firewall outage 0.2 firewall_up firewall_down
-else
-	check firewall skip "no nf_tables or no nft here"
-fi
+check start start v4 client ib_write_bw -s 65536 || { finish; return; }
+needs firewall "${firewall[@]}"
+needs filter "${filter[@]}"
 check neighbour outage 1 neighbour_gone neighbour_back
 check link outage 1 link_down link_up
-if modprobe -q sch_tbf; then
-	check queue tiny_queue
-else
-	check queue skip "no sch_tbf here"
-fi
+needs queue sch_tbf -- tiny_queue
+needs queue-stopped "${queue_stopped[@]}"
 check still-alive still_alive
+finish
+# what the server sends: responses, with payload
+if check start-read start v4 server ib_read_bw -s 65536; then
+	needs firewall-read "${firewall[@]}"
+	needs filter-read "${filter[@]}"
+	check neighbour-read outage 1 neighbour_gone neighbour_back
+	check link-read outage 1 link_down link_up
+	needs queue-read sch_tbf -- tiny_queue
+	needs queue-stopped-read "${queue_stopped[@]}"
+	check alive-read still_alive
+fi
+finish
+# receives, and results of atomics, that are there once
+if check start-send start v4 client ib_send_bw -s 65536; then
+	needs filter-send "${filter[@]}"
+	needs queue-send sch_tbf -- tiny_queue
+	check alive-send still_alive
+fi
+finish
+if check start-atomic start v4 client ib_atomic_bw; then
+	needs firewall-atomic "${firewall[@]}"
+	check alive-atomic still_alive
+fi
+finish
+# given up after half a second to two (-u 14: 67 ms, and eight times)
+if check start-hasty start v4 client ib_write_bw -s 65536 -u 14; then
+	needs queue-stopped-for-good stopper -- stopped_for_good
+fi
 finish
 check no-leaks no_leaks
 check clean cleanup_all
