@@ -87,12 +87,34 @@ verify() {
 
 # fio with verify: random offsets and lengths, many at a time, each block with a
 # checksum and its place in it
-fio_verify() {
+fio_verify() { # SIZE
 	timeout $((PATIENCE * 3)) fio --name=verify --filename=/dev/nvme0n1 --ioengine=libaio \
-		--direct=1 --rw=randwrite --bsrange=512-128k --blockalign=512 --iodepth=16 --size=24M \
-		--verify=crc32c --verify_fatal=1 --do_verify=1 --randseed=1 ||
+		--direct=1 --rw=randwrite --bsrange=512-128k --blockalign=512 --iodepth=16 --size="$1" \
+		--verify=crc32c --verify_fatal=1 --do_verify=1 --randseed="${1%M}" ||
 		bad "fio: status $?" || return
 	grep -q 'err= 0' "$CASE_LOG" || bad "fio does not say err= 0"
+}
+
+# The same while the wire loses packets, doubles them and changes their order, both ways:
+# requests, capsules with invalidation, READ responses and ACKs. Fewer bytes, as each loss
+# costs time.
+on_a_bad_wire() {
+	local netdev before again status=0
+
+	modprobe -q sch_netem || { skip "no sch_netem here"; return; }
+	before=$(($(counter rxe0 retransmitted_packets) + $(counter rxe1 retransmitted_packets)))
+	for netdev in veth0 veth1; do
+		tc qdisc add dev $netdev root netem limit 10000 loss 1% duplicate 1% delay 1ms 1ms ||
+			bad "tc does not take netem" || return
+	done
+	fio_verify 8M || status=1
+	for netdev in veth0 veth1; do
+		tc qdisc del dev $netdev root || bad "tc does not let go of netem" || return
+	done
+	again=$(($(counter rxe0 retransmitted_packets) + $(counter rxe1 retransmitted_packets) - before))
+	echo "$again packets were sent again"
+	[ $again -gt 0 ] || bad "nothing was sent again" || return
+	return $status
 }
 
 # fio with two jobs, then the controller goes in the middle of it: both get errors.
@@ -125,8 +147,9 @@ check export export_ram || return
 check connect connect '' || return
 check small-pieces verify 200 512 4096
 check large-pieces verify 8 65536 1048576
-check fio-verify fio_verify
+check fio-verify fio_verify 24M
 check crossed crossed
+check fio-bad-wire on_a_bad_wire
 check disconnect-under-load disconnect_under_load
 check connect-again connect ',queue_size=16' && check verify-again verify 50 4096 65536
 check disconnect disconnect
