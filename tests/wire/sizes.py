@@ -28,7 +28,7 @@ FRAME6 = FRAME4 + 20
 IMM = 0x1badcafe
 
 WRITES = {e.IBV_WR_RDMA_WRITE: False, e.IBV_WR_RDMA_WRITE_WITH_IMM: True}
-SENDS = {e.IBV_WR_SEND: False, e.IBV_WR_SEND_WITH_IMM: True}
+SENDS = {e.IBV_WR_SEND: False, e.IBV_WR_SEND_WITH_IMM: True, e.IBV_WR_SEND_WITH_INV: False}
 OPERATIONS = {
     "write": e.IBV_WR_RDMA_WRITE, "write-imm": e.IBV_WR_RDMA_WRITE_WITH_IMM,
     "send": e.IBV_WR_SEND, "send-imm": e.IBV_WR_SEND_WITH_IMM, "read": e.IBV_WR_RDMA_READ,
@@ -38,7 +38,7 @@ OPERATIONS = {
 class Bench:
     """Both devices, and a buffer in each."""
 
-    near = far = source = target = data = None
+    near = far = source = target = windowed = data = None
 
     @classmethod
     def setup(cls):
@@ -47,10 +47,11 @@ class Bench:
         cls.far = verbs.Device("rxe1", wire.FAR4)
         cls.source = verbs.Memory(cls.near.pd, BIG + 2 * GUARD)
         cls.target = verbs.Memory(cls.far.pd, BIG + 2 * GUARD)
+        cls.windowed = verbs.Memory(cls.far.pd, 4096, verbs.ALL | e.IBV_ACCESS_MW_BIND)
         cls.data = random.Random(1).randbytes(BIG + 4096)
 
 
-def transfer(pair, opcode, size, salt):
+def transfer(pair, opcode, size, salt, key=None):
     """One message; the bytes arrive, and none beside them changes."""
     here, there = pair
     source, target = (Bench.target, Bench.source) if opcode == e.IBV_WR_RDMA_READ else \
@@ -66,13 +67,17 @@ def transfer(pair, opcode, size, salt):
         there.receive([Bench.target.sge(0)], wr_id=7)
     remote = {} if opcode in SENDS else {"remote": Bench.target.address + GUARD,
                                          "rkey": Bench.target.rkey}
-    here.send(opcode, [Bench.source.sge(size, GUARD)], imm=IMM if imm else 0, wr_id=5, **remote)
+    here.send(opcode, [Bench.source.sge(size, GUARD)], imm=IMM if imm else 0, wr_id=5,
+              invalidate=key, **remote)
     if opcode in SENDS or imm:
         done = there.received()
         status_is(done, verbs.SUCCESS, "receive")
         equal((done.wr_id, done.byte_len), (7, size), "receive completion")
         if imm:
             equal(done.imm_data, verbs.socket.htonl(IMM), "immediate data")
+        equal(bool(done.wc_flags & e.IBV_WC_WITH_INV), key is not None, "a key is named")
+        if key is not None:
+            equal(done.imm_data, key, "key that the receive names")     # a union
     done = here.sent()
     status_is(done, verbs.SUCCESS, "request")
     equal(done.wr_id, 5, "request completion")
@@ -84,6 +89,7 @@ def transfer(pair, opcode, size, salt):
 def data_frames(opcode, size, mtu, base):
     """Opcode, payload and frame length of each packet of a SEND or WRITE."""
     write, imm = opcode in WRITES, WRITES.get(opcode) or SENDS.get(opcode)
+    inv = opcode == e.IBV_WR_SEND_WITH_INV
     count = roce.packets(size, mtu)
     wanted = []
     for index in range(count):
@@ -92,9 +98,11 @@ def data_frames(opcode, size, mtu, base):
         kind = 4 if first and last else 0 if first else 2 if last else 1
         kind += 1 if last and imm else 0
         kind += roce.WRITE_FIRST if write else 0
+        if last and inv:
+            kind = roce.SEND_ONLY_INV if first else roce.SEND_LAST_INV
         length = base + payload + (-payload & 3)
         length += 16 if write and first else 0
-        length += 4 if last and imm else 0
+        length += 4 if last and (imm or inv) else 0
         wanted.append((kind, payload, length))
     return wanted
 
@@ -113,10 +121,11 @@ def once(packets, what):
     return list(seen.values())
 
 
-def check_data(found, size, opcode, mtu, base, address):
+def check_data(found, size, opcode, mtu, base, address, key=None):
     """Frames of a SEND or WRITE, and their acknowledgment."""
-    out = once([p for p in found if p.opcode < roce.READ_REQUEST], "request")
-    back = [p for p in found if p.opcode >= roce.READ_REQUEST]
+    answers = {roce.ACK, roce.ATOMIC_ACK}
+    out = once([p for p in found if p.opcode not in answers], "request")
+    back = [p for p in found if p.opcode in answers]
     wanted = data_frames(opcode, size, mtu, base)
     equal([(p.opcode, len(p.payload), len(p.frame)) for p in out], wanted,
           f"frames of {size} bytes")
@@ -127,6 +136,9 @@ def check_data(found, size, opcode, mtu, base, address):
         equal(out[0].reth, (address + GUARD, Bench.target.rkey, size), "RETH")
     if WRITES.get(opcode) or SENDS.get(opcode):
         equal(out[-1].extended["imm"], IMM.to_bytes(4, "big"), "immediate data on the wire")
+    if key is not None:
+        equal(out[-1].extended["ieth"], key.to_bytes(4, "big"), "key on the wire")
+    check(b"".join(p.payload for p in out) == Bench.target.get(size, GUARD), "bytes on the wire")
     check(back, "no ACK")
     for packet in back:
         equal(packet.opcode, roce.ACK, "opcode of the answer")
@@ -204,6 +216,38 @@ def observed(opcode, mtu, wanted, base=FRAME4, devices=None):
             queue.close()
 
 
+def refused_by(pair, key):
+    """What was the key of a window has no meaning any more."""
+    pair[0].send(e.IBV_WR_RDMA_WRITE, [Bench.source.sge(1)], remote=Bench.windowed.address,
+                 rkey=key)
+    status_is(pair[0].sent(), verbs.REM_ACCESS_ERR, "a WRITE by the key")
+
+
+def invalidating(mtu):
+    """A SEND of each size ends a window: the last packet names its key, the receive names
+    it, and it has no meaning any more."""
+    for salt, size in enumerate(sizes(mtu)[:-2] + [2 * mtu + 3]):
+        pair = verbs.connected(Bench.near, Bench.far, mtu=mtu)
+        tap = wire.Tap()
+        window = None
+        try:
+            window = verbs.Window(pair[1], Bench.windowed)
+            pair[0].send(e.IBV_WR_RDMA_WRITE, [Bench.source.sge(1)],
+                         remote=Bench.windowed.address, rkey=window.rkey)
+            status_is(pair[0].sent(), verbs.SUCCESS, "a WRITE by the key before")
+            tap.drain()
+            transfer(pair, e.IBV_WR_SEND_WITH_INV, size, salt, window.rkey)
+            check_data(wire.sound(tap.drain()), size, e.IBV_WR_SEND_WITH_INV, mtu, FRAME4, None,
+                       window.rkey)
+            refused_by(pair, window.rkey)
+        finally:
+            tap.close()
+            for queue in pair:
+                queue.close()
+            if window:
+                window.close()
+
+
 def big(mtu):
     """8 MiB by each operation over one connection."""
     pair = verbs.connected(Bench.near, Bench.far, mtu=mtu)
@@ -267,6 +311,7 @@ def register():
     for mtu in verbs.MTUS:
         for name, opcode in OPERATIONS.items():
             case(f"{name}-{mtu}")(lambda o=opcode, m=mtu: observed(o, m, sizes(m)))
+        case(f"send-inv-{mtu}")(lambda m=mtu: invalidating(m))
         case(f"8M-{mtu}")(lambda m=mtu: big(m))
 
 

@@ -12,7 +12,7 @@ import pyverbs.enums as e
 from pyverbs.addr import AHAttr, GID, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context
-from pyverbs.mr import MR
+from pyverbs.mr import MR, MW, MWBind, MWBindInfo
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SendWR, SGE
@@ -62,6 +62,28 @@ class Memory:
     def close(self):
         """Deregister."""
         self.mr.close()
+
+
+class Window:
+    """A memory window, bound by a queue pair that is ready to send."""
+
+    def __init__(self, queue, memory, length=64, offset=0, kind=e.IBV_MW_TYPE_2, pd=None):
+        self.mw = MW(pd or queue.device.pd, kind)
+        info = MWBindInfo(memory.mr, memory.address + offset, length, WRITE)
+        if kind == e.IBV_MW_TYPE_1:
+            queue.qp.bind_mw(self.mw, MWBind(info, 0, e.IBV_SEND_SIGNALED))
+            self.rkey = self.mw.rkey
+        else:
+            wr = SendWR(0, opcode=e.IBV_WR_BIND_MW, send_flags=e.IBV_SEND_SIGNALED)
+            wr.set_bind_wr(self.mw, info)
+            queue.qp.post_send(wr)
+            # which is the library's choice: the next one
+            self.rkey = self.mw.rkey & ~0xff | self.mw.rkey + 1 & 0xff
+        equal(queue.sent("completion of a bind").status, SUCCESS, "bind")
+
+    def close(self):
+        """Free, whether bound or not."""
+        self.mw.close()
 
 
 class Device:
@@ -195,9 +217,12 @@ class Queue:
         """Post a receive."""
         self.qp.post_recv(RecvWR(wr_id, num_sge=len(sges), sg=sges))
 
-    def send(self, opcode, sges, *, remote=None, rkey=0, imm=0, wr_id=1, flags=e.IBV_SEND_SIGNALED):
-        """Post a SEND, WRITE or READ."""
-        wr = SendWR(wr_id, opcode=opcode, num_sge=len(sges), imm_data=socket.htonl(imm), sg=sges,
+    def send(self, opcode, sges, *, remote=None, rkey=0, imm=0, wr_id=1, flags=e.IBV_SEND_SIGNALED,
+             invalidate=None):
+        """Post a SEND, WRITE or READ; or LOCAL_INV."""
+        # one field for both
+        imm = socket.htonl(imm) if invalidate is None else invalidate
+        wr = SendWR(wr_id, opcode=opcode, num_sge=len(sges), imm_data=imm, sg=sges,
                     send_flags=flags)
         if remote is not None:
             wr.set_wr_rdma(rkey, remote)

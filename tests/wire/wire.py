@@ -10,9 +10,10 @@ import os
 import select
 import socket
 import struct
+import subprocess
 import time
 
-from harness import Failure
+from harness import Failure, Skip
 from roce import Packet
 
 INTERFACE = "veth0"
@@ -82,6 +83,29 @@ class Tap:
             if packet is None:
                 return found
             found.append(packet)
+
+
+class Bad:
+    """A wire that loses packets, doubles them and changes their order, both ways."""
+
+    ENDS = (("ns1", "veth0"), ("ns2", "veth1"))
+    HOW = "netem limit 10000 delay 1ms 1ms loss 3% duplicate 3%"
+
+    def __enter__(self):
+        if subprocess.run(("modprobe", "-q", "sch_netem"), check=False).returncode:
+            raise Skip("this kernel has no sch_netem")
+        for namespace, netdev in self.ENDS:
+            self._tc(namespace, "add", netdev, *self.HOW.split())
+        return self
+
+    def __exit__(self, *_):
+        for namespace, netdev in self.ENDS:
+            self._tc(namespace, "del", netdev)
+
+    @staticmethod
+    def _tc(namespace, what, netdev, *how):
+        subprocess.run(("ip", "netns", "exec", namespace, "tc", "qdisc", what, "dev", netdev,
+                        "root", *how), check=True)
 
 
 def stamp(extra):
