@@ -261,11 +261,12 @@ class SendRing:
         head.value = head.value + 1 & self.mask
 
 
-def flush_wqe(wr_id, placement, selectivity, length):
-    """A FLUSH as the provider writes it."""
+def flush_wqe(wr_id, placement, selectivity, length, memory=None):
+    """A FLUSH as the provider writes it, of our memory or a device's."""
+    address, rkey = (memory.address, memory.rkey) if memory else (REMOTE, RKEY)
     wqe = bytearray(SendRing.WQE)
     struct.pack_into("=QIII", wqe, 0, wr_id, 0, WR_FLUSH, e.IBV_SEND_SIGNALED)
-    struct.pack_into("=QIIBB", wqe, 24, REMOTE, 0, RKEY, placement, selectivity)
+    struct.pack_into("=QIIBB", wqe, 24, address, 0, rkey, placement, selectivity)
     struct.pack_into("=II", wqe, SendRing.DMA, length, length)
     return bytes(wqe)
 
@@ -365,6 +366,180 @@ def ask_two():
         here.close()
         there.close()
         memory.close()
+
+
+# ---- a bad wire ---------------------------------------------------------------------
+
+# Sends again by itself after 20 ms, 40 ms, ...; gives up late, as this program may be
+TIMEOUT = 18
+
+
+class AskingBoth(Asking):
+    """The device asks for either of the two; what it asks for comes in its own time."""
+
+    def __init__(self, **options):
+        before = SendRing.maps()
+        super().__init__(queue=AtomicWriter, **options)
+        self.ring = SendRing(before)
+
+    def post_flush(self, wr_id):
+        """A FLUSH, which the next post of another kind tells the device of."""
+        self.ring.put(flush_wqe(wr_id, GLOBAL, RANGE, 64))
+        self.queue.qp.wr_start()
+        self.queue.qp.wr_complete()
+
+    def post_atomic_write(self, wr_id):
+        """An ATOMIC WRITE."""
+        self.queue.qp.wr_start()
+        self.queue.qp.wr_id, self.queue.qp.wr_flags = wr_id, e.IBV_SEND_SIGNALED
+        self.queue.qp.wr_atomic_write(RKEY, REMOTE, VALUE)
+        self.queue.qp.wr_complete()
+
+    def asked_for(self, kind, index):
+        """Its request, byte for byte."""
+        if kind == "flush":
+            self.asked(roce.FLUSH, plan(index, self),
+                       roce.feth(GLOBAL) + roce.reth(REMOTE, RKEY, 64))
+        else:
+            self.asked(roce.ATOMIC_WRITE, plan(index, self), roce.reth(REMOTE, RKEY, 8), VALUE)
+
+    def post_kind(self, kind, wr_id):
+        """Post one of the two."""
+        if kind == "flush":
+            self.post_flush(wr_id)
+        else:
+            self.post_atomic_write(wr_id)
+
+    def respond(self, index):
+        """Its answer."""
+        self.reply(roce.RESP_ONLY, plan(index, self), roce.aeth(roce.ACK_UNLIMITED, index + 1))
+
+    def done(self, kind, wr_id):
+        """Its completion."""
+        found = self.queue.sent()
+        opcode = WC_FLUSH if kind == "flush" else WC_ATOMIC_WRITE
+        equal((found.wr_id, found.status, found.opcode), (wr_id, verbs.SUCCESS, opcode),
+              "completion")
+
+
+def response_lost(kind):
+    """The response is lost: the same request comes again, and again, and completes once.
+    Responses to the others come late: they answer nothing that is asked for now."""
+    with AskingBoth(timeout=TIMEOUT) as test:
+        test.post_kind(kind, 1)
+        for _ in range(3):
+            test.asked_for(kind, 0)
+        test.respond(0)
+        test.done(kind, 1)
+        test.tap.drain()
+        test.queue.no_completion(test.queue.scq, "one request")
+    with AskingBoth() as test:
+        test.post_kind(kind, 1)
+        test.asked_for(kind, 0)
+        for _ in range(2):
+            test.respond(0)
+        test.done(kind, 1)
+        test.post_kind(kind, 2)
+        test.asked_for(kind, 1)
+        test.respond(0)
+        test.waits("a response of long ago")
+        test.respond(1)
+        test.done(kind, 2)
+
+
+for label in ("flush", "atomic-write"):
+    case(f"ask-{label}-response-lost")(lambda k=label: response_lost(k))
+
+
+@case("ask-response-overtaken")
+def ask_overtaken():
+    """Of three in a row the first response is lost: that is asked for again, alone, and with
+    it all of them complete, in order."""
+    kinds = ("atomic-write", "flush", "atomic-write")
+    with AskingBoth() as test:
+        for index, kind in enumerate(kinds):
+            test.post_kind(kind, index)
+            test.asked_for(kind, index)
+        for index in (1, 2):
+            test.respond(index)
+        test.asked_for(kinds[0], 0)
+        test.queue.no_completion(test.queue.scq, "the first response is missing")
+        test.respond(0)
+        for index, kind in enumerate(kinds):
+            test.done(kind, index)
+        test.silent()
+
+
+@case("requests-lost")
+def requests_lost():
+    """A request is lost, and what is behind it comes too early: executed in order when the
+    hole is filled, and each once."""
+    with Flushable() as test:
+        test.memory.put(bytes(64))
+        first, second, third = (roce.psn_add(test.psn, index) for index in range(3))
+        test.send(roce.ATOMIC_WRITE, test.reth(8, 8), VALUE, psn=second)
+        test.acked(first, roce.NAK_SEQUENCE)
+        test.flush(psn=third)
+        test.silent()
+        equal(test.memory.get(64), bytes(64), "memory before the hole is filled")
+        test.write(b"in front", 8)
+        test.msn = 2
+        done(test, second)
+        test.msn = 3
+        done(test, third)
+        equal(test.memory.get(24), bytes(8) + VALUE + bytes(8), "memory")
+        test.memory.put(b"newer!!!", 8)
+        # all of it once more
+        test.write(b"in front", 8, ackreq=True)
+        test.acked(third)
+        test.send(roce.ATOMIC_WRITE, test.reth(8, 8), VALUE, psn=second)
+        done(test, second)
+        test.flush(psn=third)
+        done(test, third)
+        equal(test.memory.get(8, 8), b"newer!!!", "memory after the duplicates")
+        test.step(3, 0)
+        test.good_write()
+
+
+@case("two-devices-bad-wire")
+def two_bad_wire():
+    """200 ATOMIC WRITEs, each with a FLUSH and a READ behind it, between two devices, while
+    packets and answers are lost, doubled and late: all complete in order, and each READ
+    finds the value of its own, not one that came again."""
+    near = verbs.Device("rxe0", wire.NEAR4)
+    back = verbs.Memory(near.pd, 4096)
+    before = SendRing.maps()
+    here, there = AtomicWriter(near), verbs.Queue(Far.device[4])
+    try:
+        ring = SendRing(before)
+        memory = verbs.Memory(Far.device[4].pd, 4096, verbs.ALL | ACCESS_GLOBAL)
+    except Exception as error:
+        raise Skip(f"the RDMA core takes no flag for FLUSH: {error}") from error
+    try:
+        here.connect(there.number, Far.address[4])
+        there.connect(here.number, near.address, access=verbs.READ | verbs.WRITE | ACCESS_GLOBAL)
+        again = near.counter("retransmitted_packets")
+        with wire.Bad():
+            for number in range(200):
+                value = struct.pack("=Q", number << 32 | 1)
+                here.qp.wr_start()
+                here.qp.wr_id, here.qp.wr_flags = 1, e.IBV_SEND_SIGNALED
+                here.qp.wr_atomic_write(memory.rkey, memory.address, value)
+                here.qp.wr_complete()
+                ring.put(flush_wqe(2, GLOBAL, RANGE, 8, memory))
+                here.send(e.IBV_WR_RDMA_READ, [back.sge(8, number * 8)], remote=memory.address,
+                          rkey=memory.rkey, wr_id=3)
+                for wr_id in (1, 2, 3):
+                    found = here.sent()
+                    equal((found.wr_id, found.status), (wr_id, verbs.SUCCESS), "completion")
+                equal(back.get(8, number * 8), value, f"value {number}")
+        check(near.counter("retransmitted_packets") > again, "nothing was lost")
+        equal(memory.get(16), value + bytes(8), "memory")
+    finally:
+        here.close()
+        there.close()
+        memory.close()
+        back.close()
 
 
 if __name__ == "__main__":
