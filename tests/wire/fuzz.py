@@ -2,18 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Thousands of damaged packets against a living connection.
 
-FUZZ_SEED=N repeats a run, FUZZ_PACKETS=N sets how many packets each case sends.
+FUZZ_SEED and FUZZ_PACKETS: see damage.py. Other services have mutants.py.
 What must hold afterwards: every answer was a sound packet, no byte outside of
 what the device offered has changed, a fresh connection works, and the kernel
 log is clean.
 """
 
-import ctypes
-import mmap
-import os
-import random
 import struct
-import sys
 
 import pyverbs.enums as e
 from pyverbs.pyverbs_error import PyverbsError
@@ -22,47 +17,17 @@ import roce
 import stranger
 import verbs
 import wire
-from harness import case, check, equal, main
-from stranger import MTU, SIZE, Far, Stranger
-
-SEED = int(os.environ.get("FUZZ_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
-PACKETS = int(os.environ.get("FUZZ_PACKETS", "1500"))
-PAGE = 4096
-LENGTHS = [0, 1, 3, 4, 8, MTU - 1, MTU, MTU + 1, 2 * MTU, SIZE, (1 << 31) - 1, 1 << 31,
-           (1 << 31) + 1, (1 << 32) - 1]
-NEAR_PSN = [0, 0, 0, 0, 1, 2, -1, -2, -5, 100, (1 << 23) - 1, 1 << 23, 1 << 22]
-
-
-class Island:
-    """Memory offered to the peer, with memory around it that is not."""
-
-    def __init__(self, pd):
-        self.map = mmap.mmap(-1, SIZE + 2 * PAGE)
-        self.base = ctypes.c_char.from_buffer(self.map)
-        self.guard = random.Random(7).randbytes(PAGE)
-        self.map[:PAGE] = self.map[-PAGE:] = self.guard
-        self.address = ctypes.addressof(self.base) + PAGE
-        self.mr = verbs.MR(pd, SIZE, verbs.ALL, address=self.address)
-        self.secret = verbs.Memory(pd, PAGE, verbs.LOCAL)
-        self.secret.put(self.guard)
-
-    def untouched(self):
-        """Nothing but the island has changed."""
-        check(self.map[:PAGE] == self.guard and self.map[-PAGE:] == self.guard,
-              "bytes beside the registered memory were written")
-        equal(self.secret.get(PAGE), self.guard, "memory that nobody may write to")
-
-    def close(self):
-        """Deregister."""
-        self.mr.close()
-        self.secret.close()
+from damage import NEAR_PSN, PACKETS, Damage, Island
+from harness import case, check, main
+from stranger import MTU, Far, Stranger
 
 
 class Fuzzer:
     """Makes packets that are nearly right."""
 
     def __init__(self, version, salt):
-        self.random = random.Random(SEED + salt)
+        self.damage = Damage(salt)
+        self.random = self.damage.random
         self.version = version
         self.pd = Far.device[version].pd
         self.island = Island(self.pd)
@@ -92,26 +57,18 @@ class Fuzzer:
         wire.sound(found)
         self.answers += len(found)
 
-    def reth(self):
-        """A RETH of which mostly one part is wrong."""
-        rnd = self.random
-        offset = rnd.choice([0, 0, 4, MTU, SIZE - 4, SIZE, -4, rnd.getrandbits(64)])
-        key = rnd.choice([self.island.mr.rkey] * 6 + [self.island.secret.rkey, rnd.getrandbits(32)])
-        return roce.reth(self.island.address + offset & (1 << 64) - 1, key,
-                         rnd.choice(LENGTHS))
-
     def extended(self, opcode):
         """Extended headers of an opcode."""
         rnd, made = self.random, b""
         for header in roce.HEADERS.get(opcode, []):
             if header == "reth":
-                made += self.reth()
+                made += self.damage.reth(self.island)
             elif header == "aeth":
                 syndrome = rnd.choice([0x1f] * 4 + [0x60, 0x61, 0x62, 0x63, 0x21, 0x3f,
                                                     rnd.getrandbits(8)])
                 made += roce.aeth(syndrome, rnd.getrandbits(24))
             elif header == "atmeth":
-                made += self.reth()[:12] + rnd.randbytes(16)
+                made += self.damage.reth(self.island)[:12] + rnd.randbytes(16)
             else:
                 made += rnd.randbytes(roce.EXTENDED[header])
         return made
@@ -151,7 +108,6 @@ class Fuzzer:
 
     def run(self):
         """Send them all."""
-        print(f"fuzz seed {SEED}", file=sys.stderr, flush=True)
         for index in range(PACKETS):
             if index % 8 == 0:
                 attr = self.test.queue.qp.query(e.IBV_QP_STATE | e.IBV_QP_RQ_PSN)[0]

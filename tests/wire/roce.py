@@ -43,8 +43,8 @@ HEADERS = {
     CMP_SWAP: ["atmeth"], FETCH_ADD: ["atmeth"],
     FLUSH: ["feth", "reth"], ATOMIC_WRITE: ["reth"],
 }
-# An opcode of UC is that of RC and this
-UC = 0x20
+# An opcode of UC, and of UD, is that of RC and this
+UC, UD = 0x20, 0x60
 # Notification of congestion: this bit, and zeros
 CNP, BECN, CNP_BYTES = 0x81, 0x40, bytes(16)
 KNOWN = set(range(0, 0x15)) | {SEND_LAST_INV, SEND_ONLY_INV, FLUSH, ATOMIC_WRITE, CNP}

@@ -14,18 +14,15 @@ from pyverbs.addr import AH
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QPAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
-from pyverbs.wr import RecvWR, SendWR
+from pyverbs.wr import RecvWR
 
 import roce
 import verbs
-import wire
 from harness import Failure, case, check, equal, main
-from stranger import FIRST, MTU, OUR_QPN, REMOTE, RKEY, SIZE, Far, Stranger, Unreliable
+from stranger import (FIRST, GRH, GSI, GSI_QKEY, MTU, OUR_QPN, QKEY, REMOTE, RKEY, SIZE, Datagrams, Far,
+                      Stranger, Unreliable, ask_gsi, deth, mad)
 
 DATA = bytes(range(1, 252)) * 20
-UD = 0x60
-QKEY = 0x1234567
-GRH = 40
 
 
 def soon(condition, text):
@@ -260,68 +257,6 @@ def uc_write_imm_no_receive():
 
 # ---- datagrams ----
 
-class Datagrams(Stranger):
-    """A UD queue pair of the device."""
-
-    def __init__(self, version=4, srq=None):
-        super().__init__(version, state="RESET")
-        self.queue.close()
-        self.queue = verbs.Queue(self.device, kind=e.IBV_QPT_UD, srq=srq)
-        self.number = self.queue.number
-        self.modify(e.IBV_QPS_INIT, e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT | e.IBV_QP_QKEY)
-        self.modify(e.IBV_QPS_RTR, 0)
-        self.modify(e.IBV_QPS_RTS, e.IBV_QP_SQ_PSN)
-        self.back = roce.Path(wire.FAR_MAC, wire.NEAR_MAC, self.device.address, self.near,
-                              roce.sport(self.number, OUR_QPN))
-
-    def modify(self, state, mask):
-        """Go on to a state."""
-        attr = QPAttr(qp_state=state)
-        attr.pkey_index, attr.port_num, attr.qkey, attr.sq_psn = 0, 1, QKEY, 100
-        self.queue.qp.modify(attr, e.IBV_QP_STATE | mask)
-
-    def put(self, payload, imm=b"", qkey=QKEY, **fields):
-        """Send a datagram to the device."""
-        opcode = UD | (roce.SEND_ONLY_IMM if imm else roce.SEND_ONLY)
-        frame = self.frame(opcode, deth(qkey, OUR_QPN) + imm, payload, **fields)
-        self.tap.send(frame)
-        return frame
-
-    def handle(self, peer=None):
-        """An address handle."""
-        return AH(self.device.pd, attr=verbs.address(self.device, peer or self.near))
-
-    def post(self, handle, sges, wr_id=1, qkey=QKEY):
-        """Have the device send a datagram."""
-        wr = SendWR(wr_id, opcode=e.IBV_WR_SEND, num_sge=len(sges), sg=sges,
-                    send_flags=e.IBV_SEND_SIGNALED)
-        wr.set_wr_ud(handle, OUR_QPN, qkey)
-        self.queue.qp.post_send(wr)
-
-    def sent(self, wr_id, status=0):
-        """The next send completion."""
-        done = self.queue.sent()
-        equal((done.wr_id, done.status), (wr_id, status), "send completion")
-
-    def got(self, wr_id, data, frame):
-        """The next receive completion: GRH and payload are those of the frame."""
-        done = self.queue.received()
-        equal((done.status, done.wr_id, done.byte_len, done.src_qp),
-              (0, wr_id, GRH + len(data), OUR_QPN), "receive")
-        check(done.wc_flags & e.IBV_WC_GRH, "a receive without IBV_WC_GRH")
-        if frame[12:14] == b"\x08\x00":
-            equal(self.memory.get(GRH), bytes(20) + frame[14:34], "GRH")
-        else:
-            equal(self.memory.get(GRH), frame[14:54], "GRH")
-        equal(self.memory.get(len(data), GRH), data, "bytes of a datagram")
-        return done
-
-
-def deth(qkey, qpn):
-    """Datagram extended header."""
-    return struct.pack(">II", qkey, qpn)
-
-
 def ud_receive(version):
     """Datagrams of several lengths, their GRH, and immediate data."""
     with Datagrams(version) as test:
@@ -412,11 +347,11 @@ def ud_send(version):
         for index, length in enumerate((0, 1, 2, 3, 1024, 4096)):
             test.post(handle, [test.memory.sge(length)], wr_id=length)
             test.sent(length)
-            test.answer(UD | roce.SEND_ONLY, 100 + index, deth(QKEY, test.number), DATA[:length])
+            test.answer(roce.UD | roce.SEND_ONLY, 100 + index, deth(QKEY, test.number), DATA[:length])
         # with the high bit it is the Q_Key of the QP that counts (10.2.5)
         test.post(handle, [test.memory.sge(4)], wr_id=1, qkey=0x80000001)
         test.sent(1)
-        test.answer(UD | roce.SEND_ONLY, 106, deth(QKEY, test.number), DATA[:4])
+        test.answer(roce.UD | roce.SEND_ONLY, 106, deth(QKEY, test.number), DATA[:4])
         # too long for the port: no packet, no error (C10-93.1.1)
         test.post(handle, [test.memory.sge(4097)], wr_id=2)
         test.sent(2)
@@ -472,26 +407,11 @@ def ud_send_error():
         test.memory.put(DATA)
         test.post(handle, [test.memory.sge(4)], wr_id=4)
         test.sent(4)
-        test.answer(UD | roce.SEND_ONLY, 100, deth(QKEY, test.number), DATA[:4])
+        test.answer(roce.UD | roce.SEND_ONLY, 100, deth(QKEY, test.number), DATA[:4])
         handle.close()
 
 
 # ---- the general services interface ----
-
-GSI, GSI_QKEY = 1, 0x80010000
-MAD_HEADER, CLASS_PORT_INFO = ">BBBBHHQHHI", 0x0001
-
-
-def mad(method, number, data=b""):
-    """A MAD of performance management, about its class; what it says begins at byte 64."""
-    head = struct.pack(MAD_HEADER, 1, 4, 1, method, 0, 0, number, CLASS_PORT_INFO, 0, 0)
-    return (head.ljust(64, b"\0") + data).ljust(256, b"\0")
-
-
-def ask_gsi(test, number, qkey=GSI_QKEY, **fields):
-    """Ask QP 1 of the device, as QP 1 of ours."""
-    test.send(UD | roce.SEND_ONLY, deth(qkey, GSI), mad(0x01, number), dqpn=GSI, **fields)
-
 
 def answered_by_gsi(test, number):
     """The next packet is the answer to that MAD."""
@@ -499,7 +419,7 @@ def answered_by_gsi(test, number):
     check(packet is not None, "QP 1 does not answer")
     equal([text for text in packet.problems() if not text.startswith("opcode")], [], "the answer")
     equal((packet.opcode, packet.dqpn, packet.pkey, str(packet.src), str(packet.dst)),
-          (UD | roce.SEND_ONLY, GSI, 0xffff, test.device.address, test.near), "its headers")
+          (roce.UD | roce.SEND_ONLY, GSI, 0xffff, test.device.address, test.near), "its headers")
     equal(packet.payload[:8], deth(GSI_QKEY, GSI), "its DETH")
     # versions 1 and 1, all ports and 64 bits
     equal(packet.payload[8:8 + 68], mad(0x81, number, b"\1\1\5\0")[:68], "its MAD")

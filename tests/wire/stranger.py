@@ -6,15 +6,18 @@ and an address of ours, where nobody is but this program. Every answer is
 compared, byte for byte, with the one that the protocol demands.
 """
 
+import struct
 import time
 
 import pyverbs.enums as e
+from pyverbs.addr import AH
 from pyverbs.qp import QPAttr
+from pyverbs.wr import SendWR
 
 import roce
 import verbs
 import wire
-from harness import Failure, equal, show
+from harness import Failure, check, equal, show
 
 SIZE = 1 << 16
 MTU = 1024
@@ -28,6 +31,11 @@ THEIRS = 0xfffffe
 REMOTE = 0x123456789000
 RKEY = 0xcafe01
 DATA = bytes(range(1, 252)) * 40
+# Datagrams: key of the device's queue pair, and bytes that come before the payload
+QKEY, GRH = 0x1234567, 40
+# The queue pair for services, and the MADs it takes
+GSI, GSI_QKEY = 1, 0x80010000
+MAD_HEADER, CLASS_PORT_INFO = ">BBBBHHQHHI", 0x0001
 # How long an answer may take, and how long silence lasts where nothing ends it
 ANSWER = verbs.PATIENCE / 2
 SILENCE = 0.2
@@ -276,6 +284,79 @@ class Unreliable(Stranger):
         done = self.queue.received()
         equal((done.status, done.wr_id, done.byte_len), (0, wr_id, len(data)), "receive")
         equal(self.memory.get(len(data)), data, "bytes of a SEND")
+
+
+class Datagrams(Stranger):
+    """A UD queue pair of the device."""
+
+    def __init__(self, version=4, srq=None):
+        super().__init__(version, state="RESET")
+        self.queue.close()
+        self.queue = verbs.Queue(self.device, kind=e.IBV_QPT_UD, srq=srq)
+        self.number = self.queue.number
+        self.modify(e.IBV_QPS_INIT, e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT | e.IBV_QP_QKEY)
+        self.modify(e.IBV_QPS_RTR, 0)
+        self.modify(e.IBV_QPS_RTS, e.IBV_QP_SQ_PSN)
+        self.back = roce.Path(wire.FAR_MAC, wire.NEAR_MAC, self.device.address, self.near,
+                              roce.sport(self.number, OUR_QPN))
+
+    def modify(self, state, mask):
+        """Go on to a state."""
+        attr = QPAttr(qp_state=state)
+        attr.pkey_index, attr.port_num, attr.qkey, attr.sq_psn = 0, 1, QKEY, 100
+        self.queue.qp.modify(attr, e.IBV_QP_STATE | mask)
+
+    def put(self, payload, imm=b"", qkey=QKEY, **fields):
+        """Send a datagram to the device."""
+        opcode = roce.UD | (roce.SEND_ONLY_IMM if imm else roce.SEND_ONLY)
+        frame = self.frame(opcode, deth(qkey, OUR_QPN) + imm, payload, **fields)
+        self.tap.send(frame)
+        return frame
+
+    def handle(self, peer=None):
+        """An address handle."""
+        return AH(self.device.pd, attr=verbs.address(self.device, peer or self.near))
+
+    def post(self, handle, sges, wr_id=1, qkey=QKEY):
+        """Have the device send a datagram."""
+        wr = SendWR(wr_id, opcode=e.IBV_WR_SEND, num_sge=len(sges), sg=sges,
+                    send_flags=e.IBV_SEND_SIGNALED)
+        wr.set_wr_ud(handle, OUR_QPN, qkey)
+        self.queue.qp.post_send(wr)
+
+    def sent(self, wr_id, status=0):
+        """The next send completion."""
+        done = self.queue.sent()
+        equal((done.wr_id, done.status), (wr_id, status), "send completion")
+
+    def got(self, wr_id, data, frame):
+        """The next receive completion: GRH and payload are those of the frame."""
+        done = self.queue.received()
+        equal((done.status, done.wr_id, done.byte_len, done.src_qp),
+              (0, wr_id, GRH + len(data), OUR_QPN), "receive")
+        check(done.wc_flags & e.IBV_WC_GRH, "a receive without IBV_WC_GRH")
+        if frame[12:14] == b"\x08\x00":
+            equal(self.memory.get(GRH), bytes(20) + frame[14:34], "GRH")
+        else:
+            equal(self.memory.get(GRH), frame[14:54], "GRH")
+        equal(self.memory.get(len(data), GRH), data, "bytes of a datagram")
+        return done
+
+
+def deth(qkey, qpn):
+    """Datagram extended header."""
+    return struct.pack(">II", qkey, qpn)
+
+
+def mad(method, number, data=b""):
+    """A MAD of performance management, about its class; what it says begins at byte 64."""
+    head = struct.pack(MAD_HEADER, 1, 4, 1, method, 0, 0, number, CLASS_PORT_INFO, 0, 0)
+    return (head.ljust(64, b"\0") + data).ljust(256, b"\0")
+
+
+def ask_gsi(test, number, qkey=GSI_QKEY, **fields):
+    """Ask QP 1 of the device, as QP 1 of ours."""
+    test.send(roce.UD | roce.SEND_ONLY, deth(qkey, GSI), mad(0x01, number), dqpn=GSI, **fields)
 
 
 def plan(offset, answer):

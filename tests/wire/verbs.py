@@ -6,6 +6,7 @@ import mmap
 import os
 import select
 import socket
+import sys
 import time
 
 import pyverbs.enums as e
@@ -151,12 +152,16 @@ def event_files():
     return found
 
 
+def gid_bytes(address):
+    """The GID of an IP address."""
+    if ":" in address:
+        return socket.inet_pton(socket.AF_INET6, address)
+    return bytes(10) + b"\xff\xff" + socket.inet_aton(address)
+
+
 def gid_text(address):
     """The GID of an IP address, as sysfs writes it."""
-    if ":" in address:
-        raw = socket.inet_pton(socket.AF_INET6, address)
-    else:
-        raw = bytes(10) + b"\xff\xff" + socket.inet_aton(address)
+    raw = gid_bytes(address)
     return ":".join(raw[i:i + 2].hex() for i in range(0, 16, 2))
 
 
@@ -247,6 +252,26 @@ class Queue:
         count, found = queue.poll(1)
         if count:
             raise Failure(f"{what}: a completion with status {found[0].status}")
+
+    def group(self, gid, join=True):
+        """Join a multicast group, or leave it, by its GID in bytes."""
+        ibverbs = ctypes.CDLL("libibverbs.so.1", use_errno=True)
+        call = ibverbs.ibv_attach_mcast if join else ibverbs.ibv_detach_mcast
+        equal(call(ctypes.c_void_p(self._ibv_qp()), gid, 0), 0, f"{call.__name__}: errno")
+
+    def _ibv_qp(self):
+        """Where the struct ibv_qp is: pyverbs has no multicast, and does not tell."""
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            for at in range(0, type(self.qp).__basicsize__, 8):
+                there = ctypes.c_uint64.from_address(id(self.qp) + at).value
+                try:
+                    # behind six pointers and the handle: its number
+                    found = os.pread(memory.fileno(), 4, there + 6 * 8 + 4)
+                except (OSError, OverflowError):
+                    continue
+                if int.from_bytes(found, sys.byteorder) == self.number:
+                    return there
+        raise Failure("the queue pair is not where it was looked for")
 
     def close(self):
         """Destroy, the QP first."""
