@@ -6,6 +6,8 @@
  *	rings chase SECONDS
  *	rings orphan ROUNDS
  *	rings shared SECONDS [SEED]
+ *	rings ud SECONDS [SEED]
+ *	rings opcodes
  *
  * Makes real connections between rxe0 and rxe1, finds the queues that libibverbs
  * has mapped, and from then on fills them by itself: work requests with counts,
@@ -26,163 +28,51 @@
  * "shared" lies in a shared receive queue: a child writes to its ring while messages
  * to two queue pairs take receives from it, and while the parent resizes it and sets
  * its limit. Children are killed in the middle of it.
+ *
+ * "ud" lies about where datagrams go: see rings-ud.c.
+ *
+ * "opcodes" tells no lies but one: each request that user space may not make, or that nobody
+ * has defined, completes with an error.
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <infiniband/verbs.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../vm/programs/random.h"
+#include "rings.h"
 
-enum {
-	SGES		= 4,
-	INLINE		= 256,
-	RECV_SGES	= 32,
-	DEPTH		= 16,
-	LONG_DEPTH	= 16384,
-	MEMORY		= 1 << 16,
-	RINGS		= 16,
-	ROUND_STEPS	= 400,
-	PAIR_RINGS	= 2 * 3,	/* send, receive and completion queues of a connection */
-	SHARED_RINGS	= 2 * 5 + 1,	/* of two connections, and the shared one */
-};
-
-/* The queue header of the ABI */
-struct ring {
-	uint32_t	log2_elem_size;
-	uint32_t	index_mask;
-	uint32_t	pad1[30];
-	uint32_t	producer;
-	uint32_t	pad2[31];
-	uint32_t	consumer;
-	uint32_t	pad3[31];
-	uint8_t		data[];
-};
-
-struct sge {
-	uint64_t	addr;
-	uint32_t	length;
-	uint32_t	lkey;
-};
-
-/* struct rxe_dma_info */
-struct dma {
-	uint32_t	length;
-	uint32_t	resid;
-	uint32_t	cur_sge;
-	uint32_t	num_sge;
-	uint32_t	sge_offset;
-	uint32_t	reserved;
-	struct sge	sge[];
-};
-
-/* struct rxe_send_wqe */
-struct swqe {
-	uint64_t	wr_id;
-	uint32_t	num_sge;
-	uint32_t	opcode;
-	uint32_t	send_flags;
-	uint32_t	ex;
-	uint64_t	remote_addr;
-	union {
-		uint32_t	rkey;
-		uint64_t	compare_add;
-	};
-	uint64_t	swap;
-	uint32_t	atomic_rkey;
-	uint8_t		rest[144 - 52];
-	uint32_t	status;
-	uint32_t	state;
-	uint64_t	iova;
-	uint8_t		more[184 - 160];
-	struct dma	dma;
-};
-
-/* struct rxe_recv_wqe */
-struct rwqe {
-	uint64_t	wr_id;
-	uint64_t	reserved;
-	struct dma	dma;
-};
-
-/* struct ib_uverbs_post_send behind its header: an empty one is the doorbell */
-struct doorbell {
-	uint32_t	command;
-	uint16_t	in_words;
-	uint16_t	out_words;
-	uint64_t	response;
-	uint32_t	qp_handle;
-	uint32_t	wr_count;
-	uint32_t	sge_count;
-	uint32_t	wqe_size;
-};
-
-/* A mapped queue, with what it was like before we touched it */
-struct mapped {
-	struct ring	*ring;
-	size_t		size;
-	uint32_t	shift;
-	uint32_t	mask;
-};
-
-struct side {
-	const char		*name;
-	struct ibv_context	*context;
-	struct ibv_pd		*pd;
-	struct ibv_pd		*other_pd;
-	struct ibv_cq		*cq;
-	struct ibv_qp		*qp;
-	struct ibv_srq		*srq;
-	uint8_t			*memory;
-	uint8_t			*canary;
-	struct ibv_mr		*mr;
-	struct ibv_mr		*canary_mr;
-	union ibv_gid		gid;
-	int			gid_index;
-};
-
-static struct mapped rings[RINGS];
-static int num_rings;
-static volatile bool stop;
+struct mapped rings[RINGS];
+int num_rings;
+volatile bool stop;
 static uint64_t doorbells, completions, rounds, resizes;
 
-_Static_assert(sizeof(struct swqe) == 208, "size of a send WQE");
-_Static_assert(sizeof(struct rwqe) == 40, "size of a receive WQE");
-
-static void die(const char *what)
+void die(const char *what)
 {
 	fprintf(stderr, "rings: %s: %s\n", what, strerror(errno));
 	exit(1);
 }
 
-/* Numbers that have hurt somebody before */
-static uint32_t nasty(void)
+double now(void)
 {
-	static const uint32_t values[] = {
-		0, 1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 255, 256, 257, 512, 4095, 4096, 65535, 65536,
-		0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff,
-	};
+	struct timespec t;
 
-	return one_in(4) ? (uint32_t)random64() : values[below(sizeof(values) / sizeof(*values))];
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
 /* --- connections ------------------------------------------------------------ */
 
-static void side_open(struct side *s, const char *name)
+void side_open(struct side *s, const char *name)
 {
+	int access = IBV_ACCESS_LOCAL_WRITE | REMOTE | IBV_ACCESS_MW_BIND, i;
 	struct ibv_device **list = ibv_get_device_list(NULL);
-	int i;
 
 	for (i = 0; list && list[i]; i++)
 		if (!strcmp(ibv_get_device_name(list[i]), name))
@@ -194,12 +84,17 @@ static void side_open(struct side *s, const char *name)
 	s->other_pd = ibv_alloc_pd(s->context);
 	s->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	s->canary = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	memset(s->canary, 0x5a, MEMORY);
-	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	memset(s->canary, CANARY, MEMORY);
+	s->flush = FLUSH_GLOBAL;
+	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, access | s->flush);
+	if (!s->mr) {
+		s->flush = 0;
+		s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, access);
+	}
 	s->canary_mr = ibv_reg_mr(s->other_pd, s->canary, MEMORY, IBV_ACCESS_LOCAL_WRITE |
-				  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-	if (!s->mr || !s->canary_mr)
+				  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
+	s->other_mw = ibv_alloc_mw(s->other_pd, IBV_MW_TYPE_2);
+	if (!s->mr || !s->canary_mr || !s->other_mw)
 		die("cannot register memory");
 	for (i = 0; i < 8; i++)
 		if (!ibv_query_gid(s->context, 1, i, &s->gid) && !s->gid.global.subnet_prefix &&
@@ -223,16 +118,17 @@ static void side_create(struct side *s, uint32_t receives, uint32_t receive_sges
 	s->cq = ibv_create_cq(s->context, 4 * DEPTH, NULL, NULL, 0);
 	init.send_cq = init.recv_cq = s->cq;
 	s->qp = s->cq ? ibv_create_qp(s->pd, &init) : NULL;
-	if (!s->qp)
+	s->mw = ibv_alloc_mw(s->pd, IBV_MW_TYPE_2);
+	if (!s->qp || !s->mw)
 		die("cannot create a queue pair");
+	s->mw_key = s->mw->rkey;
 }
 
 static void side_connect(struct side *s, const struct side *peer)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-				   IBV_ACCESS_REMOTE_ATOMIC,
+		.qp_access_flags = REMOTE | s->flush,
 	};
 
 	if (ibv_modify_qp(s->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -262,18 +158,18 @@ static void side_connect(struct side *s, const struct side *peer)
 		die("RTS");
 }
 
-static void side_destroy(struct side *s)
+void side_destroy(struct side *s)
 {
-	if (ibv_destroy_qp(s->qp) || ibv_destroy_cq(s->cq))
+	if (ibv_destroy_qp(s->qp) || ibv_destroy_cq(s->cq) || (s->mw && ibv_dealloc_mw(s->mw)))
 		die("cannot destroy");
 }
 
-static void side_check(const struct side *s)
+void side_check(const struct side *s)
 {
 	int i;
 
 	for (i = 0; i < MEMORY; i++) {
-		if (s->canary[i] != 0x5a) {
+		if (s->canary[i] != CANARY) {
 			fprintf(stderr, "rings: %s: memory of another protection domain changed\n",
 				s->name);
 			exit(1);
@@ -283,7 +179,7 @@ static void side_check(const struct side *s)
 
 /* --- the queues, as mapped into this process ----------------------------------- */
 
-static void find_rings(int expected)
+void find_rings(int expected)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long from, to;
@@ -310,7 +206,7 @@ static void find_rings(int expected)
 	}
 }
 
-static bool is_send(const struct mapped *m)
+bool is_send(const struct mapped *m)
 {
 	return m->shift == 9;
 }
@@ -320,7 +216,7 @@ static bool is_receive(const struct mapped *m)
 	return m->shift == 10;
 }
 
-static void *element(const struct mapped *m, uint32_t index)
+void *element(const struct mapped *m, uint32_t index)
 {
 	return m->ring->data + ((size_t)(index & m->mask) << m->shift);
 }
@@ -343,34 +239,104 @@ static void fill_sges(struct dma *dma, uint32_t max, const struct side *s)
 	}
 }
 
-static void fill_send(struct swqe *wqe, const struct side *s, const struct side *peer)
+/* An rkey of the peer: mostly that of its memory. */
+static uint32_t peer_key(const struct side *peer)
+{
+	switch (below(16)) {
+	case 0:
+		return peer->canary_mr->rkey;
+	case 1:
+		return peer->other_mw->rkey;
+	case 2:
+		return peer->mw_key;
+	default:
+		return peer->mr->rkey;
+	}
+}
+
+/* What of ours is to be invalidated, or of the peer's: windows, memory, others' windows */
+static uint32_t invalid_key(const struct side *s)
+{
+	if (!one_in(3))
+		return s->mw_key;
+	switch (below(4)) {
+	case 0:
+		return s->other_mw->rkey;
+	case 1:
+		return s->mr->rkey;
+	case 2:
+		return s->mw_key ^ 1 << below(32);
+	default:
+		return nasty();
+	}
+}
+
+static void fill_bind(struct bind *bind, struct side *s)
+{
+	bind->addr = (uintptr_t)s->memory + below(MEMORY);
+	bind->length = one_in(8) ? random64() : below(MEMORY);
+	if (one_in(8))
+		bind->addr = one_in(2) ? (uintptr_t)s->canary : random64();
+	bind->mr_lkey = one_in(12) ? s->canary_mr->lkey : s->mr->lkey;
+	bind->mw_rkey = one_in(12) ? s->other_mw->rkey : s->mw_key;
+	bind->rkey = one_in(8) ? nasty() : (s->mw_key & ~0xffu) | below(256);
+	bind->access = one_in(8) ? nasty() : REMOTE;
+	if (one_in(16))
+		bind->mw_rkey = nasty();
+	else
+		s->mw_key = (s->mw_key & ~0xffu) | (bind->rkey & 0xff);
+}
+
+static void fill_flush(struct flush *flush, const struct side *peer)
+{
+	flush->length = nasty();
+	flush->rkey = peer_key(peer);
+	flush->type = one_in(8) ? nasty() : 1;
+	flush->level = one_in(8) ? nasty() : below(2);
+}
+
+static void fill_send(struct swqe *wqe, struct side *s, const struct side *peer)
 {
 	memset(wqe->rest, (int)random64(), sizeof(wqe->rest));
 	wqe->wr_id = random64();
-	wqe->opcode = one_in(8) ? nasty() : below(7);
+	/* half of them of the plain ones: after an error nothing is executed any more */
+	wqe->opcode = one_in(2) ? below(OPCODES) : below(7);
+	if (one_in(16))
+		wqe->opcode = one_in(2) ? nasty() : WR_REG_MR;
 	wqe->send_flags = one_in(8) ? nasty() : IBV_SEND_SIGNALED | (one_in(4) ? IBV_SEND_INLINE : 0);
 	wqe->ex = random64();
 	wqe->remote_addr = (uintptr_t)(one_in(12) ? peer->canary : peer->memory) + below(MEMORY);
-	if (wqe->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wqe->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wqe->remote_addr &= ~7ull;
-		wqe->atomic_rkey = peer->mr->rkey;
-	} else {
-		wqe->rkey = one_in(12) ? peer->canary_mr->rkey : peer->mr->rkey;
-	}
+	wqe->rkey = peer_key(peer);
 	wqe->status = nasty();
 	wqe->state = nasty();
 	wqe->iova = random64();
 	fill_sges(&wqe->dma, SGES, s);
-	if (wqe->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wqe->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+	switch (wqe->opcode) {
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->remote_addr &= ~7ull;
+		wqe->atomic_rkey = peer_key(peer);
 		wqe->dma.num_sge = 1;
 		wqe->dma.sge[0].length = 8;
+		break;
+	case WR_ATOMIC_WRITE:
+		wqe->remote_addr &= ~7ull;
+		break;
+	case WR_FLUSH:
+		fill_flush((struct flush *)&wqe->remote_addr, peer);
+		break;
+	case IBV_WR_BIND_MW:
+		fill_bind((struct bind *)&wqe->remote_addr, s);
+		break;
+	case IBV_WR_LOCAL_INV:
+	case IBV_WR_SEND_WITH_INV:
+		wqe->ex = invalid_key(wqe->opcode == IBV_WR_LOCAL_INV ? s : peer);
+		break;
 	}
 }
 
 /* Noise in a queue, be it of this process or of its child: one of LIES kinds */
-enum { LIES = 4 };
-
-static void lie(const struct mapped *m, int kind)
+void lie(const struct mapped *m, int kind)
 {
 	switch (kind) {
 	case 0:
@@ -396,10 +362,10 @@ static void lie_receive(const struct mapped *m, const struct side *s)
 }
 
 /* One lie: mostly a request that is nearly right, sometimes plain noise. */
-static void scribble(const struct side *a, const struct side *b, bool gently)
+static void scribble(struct side *a, struct side *b, bool gently)
 {
 	struct mapped *m = &rings[below(num_rings)];
-	const struct side *s = one_in(2) ? a : b, *peer = s == a ? b : a;
+	struct side *s = one_in(2) ? a : b, *peer = s == a ? b : a;
 	int kind = below(gently ? 12 : 8);
 
 	if (kind < LIES) {
@@ -415,7 +381,7 @@ static void scribble(const struct side *a, const struct side *b, bool gently)
 	}
 }
 
-static void ring_doorbell(const struct side *s)
+void ring_doorbell(const struct side *s)
 {
 	uint32_t response[2];
 	struct doorbell cmd = {
@@ -430,6 +396,24 @@ static void ring_doorbell(const struct side *s)
 	/* any answer is fine, as long as there is one */
 	if (write(s->context->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd))
 		doorbells++;
+}
+
+void refused(const struct side *s, uint64_t wr_id, uint32_t opcode)
+{
+	double end = now() + PATIENCE;
+	struct ibv_wc wc;
+
+	ring_doorbell(s);
+	while (!ibv_poll_cq(s->cq, 1, &wc)) {
+		if (now() > end) {
+			fprintf(stderr, "rings: %s: opcode %#x: nothing completes\n", s->name, opcode);
+			exit(1);
+		}
+	}
+	if (wc.status == IBV_WC_LOC_QP_OP_ERR && wc.wr_id == wr_id)
+		return;
+	fprintf(stderr, "rings: %s: opcode %#x: %s\n", s->name, opcode, ibv_wc_status_str(wc.status));
+	exit(1);
 }
 
 struct work {
@@ -485,6 +469,42 @@ static void one_round(struct side *a, struct side *b)
 	rounds++;
 }
 
+/* Requests that are none: each is refused, and is the last of its queue pair. */
+static int opcodes(struct side *a, struct side *b)
+{
+	static const uint32_t wrong[] = {
+		10, 11, 12, 13, 16, 17, 0x20, 0x7f, 0x80, WR_REG_MR, WR_REG_MR | 0x100, 0xff, 0x100,
+		0x100 | IBV_WR_SEND, 0x100 | IBV_WR_BIND_MW, 0x80000000 | IBV_WR_RDMA_READ, 0xffffffff,
+	};
+	struct side *sides[] = { a, b };
+	unsigned int i, j;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		side_create(a, DEPTH - 1, RECV_SGES);
+		side_create(b, DEPTH - 1, RECV_SGES);
+		side_connect(a, b);
+		side_connect(b, a);
+		find_rings(PAIR_RINGS);
+		for (j = 0; j < PAIR_RINGS; j++) {
+			struct swqe *wqe = element(&rings[j], 0);
+
+			if (!is_send(&rings[j]))
+				continue;
+			/* nothing else is wrong with it */
+			wqe->wr_id = i;
+			wqe->opcode = wrong[i];
+			wqe->send_flags = IBV_SEND_SIGNALED;
+			rings[j].ring->producer = 1;
+		}
+		for (j = 0; j < 2; j++)
+			refused(sides[j], i, wrong[i]);
+		side_destroy(a);
+		side_destroy(b);
+	}
+	printf("%u opcodes refused\n", i);
+	return 0;
+}
+
 static void *chaser(void *arg)
 {
 	const struct mapped *m = arg;
@@ -495,14 +515,6 @@ static void *chaser(void *arg)
 				 (__atomic_load_n(&ring->consumer, __ATOMIC_RELAXED) - 1) & m->mask,
 				 __ATOMIC_RELAXED);
 	return NULL;
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
 static int chase(struct side *a, struct side *b, int limit)
@@ -737,13 +749,18 @@ static int shared(struct side *a, struct side *b, time_t end)
 int main(int argc, char **argv)
 {
 	struct side a = {}, b = {};
-	bool share = false;
+	const char *mode = "";
 	time_t end;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: rings SECONDS [SEED] | rings chase SECONDS | rings orphan ROUNDS | "
-			"rings shared SECONDS [SEED]\n");
+		fprintf(stderr, "usage: rings [shared|ud] SECONDS [SEED] | rings chase SECONDS | "
+			"rings orphan ROUNDS | rings opcodes\n");
 		return 2;
+	}
+	if (!strcmp(argv[1], "opcodes")) {
+		side_open(&a, "rxe0");
+		side_open(&b, "rxe1");
+		return opcodes(&a, &b);
 	}
 	if (!strcmp(argv[1], "chase")) {
 		side_open(&a, "rxe0");
@@ -758,8 +775,8 @@ int main(int argc, char **argv)
 			orphan(&a, &b);
 		return 0;
 	}
-	if (!strcmp(argv[1], "shared") && argc > 2) {
-		share = true;
+	if ((!strcmp(argv[1], "shared") || !strcmp(argv[1], "ud")) && argc > 2) {
+		mode = argv[1];
 		argv++;
 		argc--;
 	}
@@ -770,8 +787,10 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	side_open(&a, "rxe0");
 	side_open(&b, "rxe1");
-	if (share)
+	if (!strcmp(mode, "shared"))
 		return shared(&a, &b, end);
+	if (!strcmp(mode, "ud"))
+		return datagrams(&a, &b, end, random64() | 1);
 	while (time(NULL) < end || !rounds)
 		one_round(&a, &b);
 	printf("%" PRIu64 " rounds, %" PRIu64 " doorbells, %" PRIu64 " completions\n",

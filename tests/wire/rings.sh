@@ -11,7 +11,7 @@ FILE=rings
 scribble() {
 	local status
 
-	timeout -k 5 $((RINGS_SECONDS * 4 + 60)) "$LOGS/bin/rings" "$RINGS_SECONDS" ${RINGS_SEED:+"$RINGS_SEED"}
+	timeout -k 5 $((RINGS_SECONDS * 4 + PATIENCE)) "$LOGS/bin/rings" "$RINGS_SECONDS" ${RINGS_SEED:+"$RINGS_SEED"}
 	status=$?
 	[ $status -eq 0 ] || bad "rings: status $status" || return
 	counter rxe0 ring_violations
@@ -34,15 +34,28 @@ killed() {
 
 # chase: see rings.c; a kernel that chases is told about by its lockup detector
 chase() {
-	sysctl -qw kernel.watchdog_thresh=2
-	timeout -k 1 30 "$LOGS/bin/rings" chase 3 || bad "the kernel flushes receives without an end: status $?"
+	sysctl -qw kernel.watchdog_thresh=$((PATIENCE / 30))
+	timeout -k 1 $((PATIENCE / 2)) "$LOGS/bin/rings" chase $((PATIENCE / 20)) || bad "the kernel flushes receives without an end: status $?"
 	sysctl -qw kernel.watchdog_thresh=10
 	no_leaks && pingpong -n 20
 }
 
+# datagrams: lies about addresses, then new queue pairs, which the program looks at itself
+datagrams() {
+	timeout -k 5 $((RINGS_SECONDS * 4 + PATIENCE)) "$LOGS/bin/rings" ud "$RINGS_SECONDS" ${RINGS_SEED:+"$RINGS_SEED"} ||
+		bad "rings ud: status $?" || return
+	no_leaks && killed 3 ud && pingpong_by ibv_ud_pingpong -s 1024 -n 20
+}
+
+# opcodes: what user space may not ask for
+opcodes() {
+	timeout -k 1 "$PATIENCE" "$LOGS/bin/rings" opcodes || bad "rings opcodes: status $?" || return
+	no_leaks
+}
+
 # orphan: mappings that outlive their queues
 orphan() {
-	timeout -k 1 60 "$LOGS/bin/rings" orphan 15 || bad "status $?" || return
+	timeout -k 1 "$PATIENCE" "$LOGS/bin/rings" orphan 15 || bad "status $?" || return
 	no_leaks && pingpong -n 20
 }
 
@@ -50,7 +63,7 @@ orphan() {
 shared() {
 	local pid turns=0
 
-	timeout -k 5 $((RINGS_SECONDS * 4 + 60)) "$LOGS/bin/rings" shared "$RINGS_SECONDS" ${RINGS_SEED:+"$RINGS_SEED"} \
+	timeout -k 5 $((RINGS_SECONDS * 4 + PATIENCE)) "$LOGS/bin/rings" shared "$RINGS_SECONDS" ${RINGS_SEED:+"$RINGS_SEED"} \
 		>"$CASE_LOG.rings" 2>&1 &
 	pid=$!
 	while kill -0 $pid 2>/dev/null; do
@@ -70,6 +83,8 @@ for name in "${wanted[@]}"; do
 	[[ $name != rings && $name != rings/scribble ]] || check scribble scribble
 	[[ $name != rings && $name != rings/killed ]] || check killed killed 5
 	[[ $name != rings && $name != rings/shared ]] || check shared shared
+	[[ $name != rings && $name != rings/datagrams ]] || check datagrams datagrams
+	[[ $name != rings && $name != rings/opcodes ]] || check opcodes opcodes
 	[[ $name != rings && $name != rings/chase ]] || check chase chase
 	[[ $name != rings && $name != rings/orphan ]] || check orphan orphan
 done
