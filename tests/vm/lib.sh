@@ -280,6 +280,26 @@ veth_bursts() {
 	done || bad "ethtool cannot make veth handle bursts: $1"
 }
 
+# singles NS NETDEV: it sends one packet an skb, as over a wire
+singles() { ip netns exec "$1" ethtool -K "$2" gso off tso off; }
+
+# gro on|off: of both ends
+gro() {
+	n1 ethtool -K veth0 gro "$1" && n2 ethtool -K veth1 gro "$1" ||
+		bad "ethtool cannot switch GRO $1"
+}
+
+# veth_merges: have the pair do what network cards do: each packet is one skb, and a poll
+# takes several, which are merged. Before 5.13 a veth device always says that it merges, and
+# only does with an XDP program. Not to be called again, but "gro off" ends it.
+veth_merges() {
+	if n1 ethtool -k veth0 | grep -q '^generic-receive-offload: on'; then
+		skip "the veth devices of this kernel poll with an XDP program only"
+		return
+	fi
+	singles ns1 veth0 && singles ns2 veth1 && gro on || bad "ethtool cannot set up the pair"
+}
+
 net_down() {
 	local ns family
 

@@ -16,7 +16,8 @@
  *			both memories is what it must be, also beside the messages;
  *			with STORM_GID=v6 in the environment over IPv6
  *
- * With STORM_ON_DEMAND in the environment memory is not pinned, and its pages go, too.
+ * With STORM_ON_DEMAND in the environment memory is not pinned, and its pages go, too; with
+ * STORM_IPV6 the addresses are of IPv6.
  *
  * The last line counts what was done; a run that has done nothing fails. Status 3:
  * a device has gone, which the caller may have wanted.
@@ -112,6 +113,14 @@ static void must(int err, const char *what)
 
 /* --- queue pairs ------------------------------------------------------------ */
 
+/* An IPv4 address, or a unique local one of IPv6 */
+static bool gid_wanted(const union ibv_gid *gid)
+{
+	if (getenv("STORM_IPV6"))
+		return gid->raw[0] == 0xfd;
+	return !gid->global.subnet_prefix && gid->raw[10] == 0xff && gid->raw[11] == 0xff;
+}
+
 static void side_open(struct side *s, const char *name, int cqes)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -133,8 +142,7 @@ static void side_open(struct side *s, const char *name, int cqes)
 	if (!s->mr || !s->cq)
 		die("reg_mr, create_cq");
 	for (i = 0; i < 8; i++)
-		if (!ibv_query_gid(s->context, 1, i, &s->gid) && !s->gid.global.subnet_prefix &&
-		    s->gid.raw[10] == 0xff && s->gid.raw[11] == 0xff)
+		if (!ibv_query_gid(s->context, 1, i, &s->gid) && gid_wanted(&s->gid))
 			break;
 	if (i == 8) {
 		fprintf(stderr, "storm: %s has no address\n", name);

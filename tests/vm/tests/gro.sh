@@ -5,30 +5,10 @@
 #
 #   routed, bridged:  ns1 veth0 ---- mid0 ns3 mid1 ---- veth1 ns2
 #
-# A veth device does here what a network card does: each packet is one skb (the sender's
-# segmentation is off), and a poll takes several (its GRO is on).
+# A veth device does here what a network card does: see veth_merges.
 # packages: python3
 
 n3() { ip netns exec ns3 "$@"; }
-
-# singles NS NETDEV: it sends one packet an skb, as over a wire
-singles() { ip netns exec "$1" ethtool -K "$2" gso off tso off; }
-
-# gro on|off: of both ends
-gro() {
-	n1 ethtool -K veth0 gro "$1" && n2 ethtool -K veth1 gro "$1" ||
-		bad "ethtool cannot switch GRO $1"
-}
-
-# can_merge: does a veth device merge, if it is told to? Before 5.13 it always says
-# that it does, and only does with an XDP program.
-can_merge() {
-	if n1 ethtool -k veth0 | grep -q '^generic-receive-offload: on'; then
-		skip "the veth devices of this kernel poll with an XDP program only"
-		return
-	fi
-	singles ns1 veth0 && singles ns2 veth1 && gro on || bad "ethtool cannot set up the pair"
-}
 
 no_bad_sums() {
 	local dev
@@ -188,7 +168,7 @@ end_between() {
 
 peers_elsewhere || { check everywhere skip "this core looks for peers in the initial namespace only"; return; }
 check setup setup || return
-if check can-merge can_merge && [ "$(counter rxe0 rx_merged)" != n/a ] &&
+if check can-merge veth_merges && [ "$(counter rxe0 rx_merged)" != n/a ] &&
 	n1 ethtool -k veth0 | grep -q '^generic-receive-offload: on'; then
 	check merged-4096 merged rxe0 30 100 perftest ib_write_bw -m 4096 -s 1048576 -n 20
 	check merged-256 merged rxe0 30 100 perftest ib_send_bw -m 256 -s 262144 -n 10

@@ -7,15 +7,15 @@
 SECONDS_EACH=${HOSTILE_SECONDS:-4}
 SEED=${SEED:-$RANDOM$RANDOM}
 
-# liars: two processes at once, beside traffic that must not notice
+# liars [MODE]: two processes at once, beside traffic that must not notice
 liars() {
 	local one two status=0
 
 	echo "seed $SEED"
 	traffic_start || return
-	timeout -k 5 $((SECONDS_EACH * 4 + PATIENCE)) "$PROGRAMS/rings" "$SECONDS_EACH" "$SEED" &
+	timeout -k 5 $((SECONDS_EACH * 4 + PATIENCE)) "$PROGRAMS/rings" "$@" "$SECONDS_EACH" "$SEED" &
 	one=$!
-	timeout -k 5 $((SECONDS_EACH * 4 + PATIENCE)) "$PROGRAMS/rings" "$SECONDS_EACH" $((SEED + 1)) &
+	timeout -k 5 $((SECONDS_EACH * 4 + PATIENCE)) "$PROGRAMS/rings" "$@" "$SECONDS_EACH" $((SEED + 1)) &
 	two=$!
 	wait $one || { bad "rings: status $?"; status=1; }
 	wait $two || { bad "rings: status $?"; status=1; }
@@ -25,12 +25,17 @@ liars() {
 	no_leaks && pingpong -n 20
 }
 
-# stranger MODE: on both ends, between queue pairs that come and go
+# lies MODE ARGUMENT...: the other modes of rings.c
+lies() {
+	timeout -k 5 $((SECONDS_EACH * 4 + PATIENCE)) "$PROGRAMS/rings" "$@" || bad "rings $1: status $?" || return
+	no_leaks && pingpong -n 20
+}
+
+# stranger: on both ends, between queue pairs that come and go
 stranger() {
 	local pids=() pid status=0
 
 	echo "seed $SEED"
-	veth_bursts "$1" || return
 	ip netns exec ns1 "$PROGRAMS/intruder" veth0 "$SECONDS_EACH" "$SEED" &
 	pids+=($!)
 	ip netns exec ns2 "$PROGRAMS/intruder" veth1 "$SECONDS_EACH" $((SEED + 1)) &
@@ -45,10 +50,45 @@ stranger() {
 	no_leaks && pingpong -n 20
 }
 
+# bursts MODE COMMAND...: COMMAND while the pair handles bursts so
+bursts() { veth_bursts "$1" && "${@:2}"; }
+
+# six COMMAND...: it has IPv6 packets to damage, and no others
+six() {
+	STORM_IPV6=1 GID_KIND=v6 "$@" || return
+	[ "$(grep -c 'seen, [1-9][0-9]* of IPv6' "$CASE_LOG")" -eq 2 ] || bad "IPv6 is not what was damaged"
+}
+
+# merged: what is damaged may be merged with what is not, where it arrives
+merged() {
+	local merged status
+
+	veth_merges || return
+	[ "$(counter rxe0 rx_merged)" != n/a ] ||
+		{ gro off; skip "the driver merges nothing on this kernel"; return; }
+	merged=$(counter rxe0 rx_merged)
+	stranger
+	status=$?
+	gro off || status=1
+	merged=$(($(counter rxe0 rx_merged) - merged))
+	echo "$merged packets came merged"
+	[ $merged -gt 100 ] || bad "only $merged packets came merged" || status=1
+	return $status
+}
+
 [ -x "${PROGRAMS:-.}/intruder" ] || { check programs skip "no programs: start it with tests/run vm"; return; }
 check setup setup || return
 check liars liars
-check stranger stranger single
-check stranger-cut stranger cut
+check liars-ud liars ud
+check shared lies shared "$SECONDS_EACH" "$SEED"
+check opcodes lies opcodes
+check chase lies chase $((PATIENCE / 10))
+check orphan lies orphan 5
+check stranger bursts single stranger
+check stranger-cut bursts cut stranger
+if has_ipv6; then
+	check stranger-ipv6 bursts cut six stranger
+fi
+check stranger-merged merged
 check no-leaks no_leaks
 check clean cleanup_all
