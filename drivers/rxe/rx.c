@@ -259,6 +259,21 @@ static void rx_fields(struct rxe_rxpkt *pkt, u32 payload_off, u32 payload_len)
 	pkt->payload_len = payload_len;
 }
 
+/*
+ * All headers, of which @bth was the first, and has been checked: it is not read again.  A
+ * fragment may be a page of its sender's, who can still write to it.
+ */
+static const u8 *rx_headers(struct rxe_rxpkt *pkt, const u8 *bth, u32 offset)
+{
+	u32 len = pkt->op->hdr_len;
+	int err;
+
+	if (bth != pkt->hdr_buf)
+		return skb_header_pointer(pkt->part, offset, len, pkt->hdr_buf);
+	err = skb_copy_bits(pkt->part, offset + BTH_LEN, pkt->hdr_buf + BTH_LEN, len - BTH_LEN);
+	return err ? NULL : bth;
+}
+
 /* Headers of the packet of @len bytes at @offset of its part. */
 static bool rx_parse(struct rxe_rxpkt *pkt, u32 offset, u32 len)
 {
@@ -266,7 +281,7 @@ static bool rx_parse(struct rxe_rxpkt *pkt, u32 offset, u32 len)
 
 	if (!rx_known(pkt, hdr, len))
 		return false;
-	pkt->hdr = skb_header_pointer(pkt->part, offset, pkt->op->hdr_len, pkt->hdr_buf);
+	pkt->hdr = rx_headers(pkt, hdr, offset);
 	if (!pkt->hdr)
 		return false;
 	rx_fields(pkt, offset + pkt->op->hdr_len,
