@@ -4,7 +4,7 @@
  *
  *	storm torture PAIRS SECONDS [SEED]	requests of all kinds, some of them
  *			wrong; queue pairs destroyed, reset and connected again,
- *			memory taken away, all in the middle of it
+ *			memory taken away, all in the middle of it (storm-torture.c)
  *	storm lives COUNT [SEED]	so many queue pairs created, some connected,
  *			and destroyed, a thousand at a time, in any order
  *	storm scale PAIRS MESSAGES	so many connections, each sends so many
@@ -13,14 +13,17 @@
  *			process; half of them are killed
  *	storm compare ROUNDS [SEED]	over one connection WRITEs, READs, SENDs and
  *			atomics beside each other, so many times; then every byte of
- *			both memories is what it must be, also beside the messages;
- *			with STORM_GID=v6 in the environment over IPv6
+ *			both memories is what it must be, also beside the messages
  *
- * With STORM_ON_DEMAND in the environment memory is not pinned, and its pages go, too; with
- * STORM_IPV6 the addresses are of IPv6.
+ * With STORM_ON_DEMAND in the environment memory is not pinned, and its pages go, too. With
+ * STORM_GID=v6 the addresses are those of IPv6.
  *
- * The last line counts what was done; a run that has done nothing fails. Status 3:
- * a device has gone, which the caller may have wanted.
+ * torture says "begun" when requests are being executed. With STORM_ALL it goes on until it
+ * has done some of each kind, and fails if a hundred seconds more were not enough.
+ *
+ * The last line counts what was done; a run that has done nothing fails, with status 1.
+ * Status 3: a device has gone, which the caller may have wanted. Status 4: it has not, and a
+ * verb failed that cannot, or a request was executed that must not be.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -36,47 +39,22 @@
 #include <unistd.h>
 
 #include "random.h"
-#include "rc.h"
+#include "storm.h"
 
 enum {
-	DEPTH		= 16,
-	SGES		= 3,
-	INLINE		= 128,
-	MEMORY		= 1 << 18,	/* of a side */
-	LONGEST		= 1 << 16,
 	SCALE_BYTES	= 2048,		/* of a message of "scale" */
 	SLOT		= MEMORY / DEPTH,	/* of a message of "compare" */
 	ATOMICS		= 4,		/* of a round of "compare" */
 	BATCH		= 1000,		/* queue pairs of "lives" at a time */
-	GONE		= 3,		/* exit status */
-	ACCESS		= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 };
 
-/* A device, and what its queue pairs share */
-struct side {
-	struct ibv_context	*context;
-	struct ibv_pd		*pd;
-	struct ibv_cq		*cq;
-	struct ibv_mr		*mr;
-	uint8_t			*memory;
-	union ibv_gid		gid;
-	int			gid_index;
-};
+struct side sides[2];
+int on_demand;
+uint64_t sent, received, failures;
+void (*completed)(const struct ibv_wc *wc);
+static uint64_t creations;
 
-/* Two queue pairs, connected with each other */
-struct pair {
-	struct ibv_qp	*qp[2];
-	bool		broken;		/* a request has failed */
-};
-
-static struct side sides[2];
-static struct pair *pairs_known;
-static int num_known;
-static int on_demand;	/* IBV_ACCESS_ON_DEMAND, or 0 */
-static uint64_t sent, received, failures, creations;
-
-static double now(void)
+double now(void)
 {
 	struct timespec t;
 
@@ -84,25 +62,34 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-static void counts(void)
+void counts(void)
 {
 	printf("%" PRIu64 " queue pairs, %" PRIu64 " requests done, %" PRIu64 " received, %"
 	       PRIu64 " failed\n", creations, sent, received, failures);
 	fflush(stdout);
 }
 
-/* A call has failed: has the device gone? */
-static void die(const char *what)
+/* Every command of a device that has gone fails so. */
+static bool gone(const struct side *s)
+{
+	struct ibv_device_attr attr;
+	int err = s->context ? ibv_query_device(s->context, &attr) : 0;
+
+	return err == EIO || err == ENODEV;
+}
+
+/* A call has failed: has the device gone? The call may say something else. */
+void die(const char *what)
 {
 	int err = errno;
 
 	counts();
 	fprintf(stderr, "storm: %s: %s\n", what, strerror(err));
-	exit(err == EIO || err == ENODEV ? GONE : 1);
+	exit(err == EIO || err == ENODEV || gone(&sides[0]) || gone(&sides[1]) ? GONE : WRONG);
 }
 
 /* Most verbs return the error, some set it. */
-static void must(int err, const char *what)
+void must(int err, const char *what)
 {
 	if (!err)
 		return;
@@ -116,9 +103,30 @@ static void must(int err, const char *what)
 /* An IPv4 address, or a unique local one of IPv6 */
 static bool gid_wanted(const union ibv_gid *gid)
 {
-	if (getenv("STORM_IPV6"))
+	const char *kind = getenv("STORM_GID");
+
+	if (kind && !strcmp(kind, "v6"))
 		return gid->raw[0] == 0xfd;
 	return !gid->global.subnet_prefix && gid->raw[10] == 0xff && gid->raw[11] == 0xff;
+}
+
+/* Where its address is now: one that went and came back may have another place. */
+bool side_address(struct side *s)
+{
+	static const union ibv_gid none;
+	bool known = memcmp(&s->gid, &none, sizeof(none));
+	union ibv_gid gid;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		if (ibv_query_gid(s->context, 1, i, &gid) ||
+		    (known ? memcmp(&gid, &s->gid, sizeof(gid)) : !gid_wanted(&gid)))
+			continue;
+		s->gid = gid;
+		s->gid_index = i;
+		return true;
+	}
+	return false;
 }
 
 static void side_open(struct side *s, const char *name, int cqes)
@@ -141,28 +149,25 @@ static void side_open(struct side *s, const char *name, int cqes)
 	s->cq = ibv_create_cq(s->context, cqes, NULL, NULL, 0);
 	if (!s->mr || !s->cq)
 		die("reg_mr, create_cq");
-	for (i = 0; i < 8; i++)
-		if (!ibv_query_gid(s->context, 1, i, &s->gid) && gid_wanted(&s->gid))
-			break;
-	if (i == 8) {
+	if (!side_address(s)) {
 		fprintf(stderr, "storm: %s has no address\n", name);
 		exit(GONE);
 	}
-	s->gid_index = i;
 }
 
-static void open_both(int cqes)
+void open_both(int cqes)
 {
 	side_open(&sides[0], "rxe0", cqes);
 	side_open(&sides[1], "rxe1", cqes);
 }
 
-static struct ibv_qp *qp_create(struct side *s)
+struct ibv_qp *qp_make(struct side *s, enum ibv_qp_type type, struct ibv_srq *srq)
 {
 	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = type,
 		.send_cq = s->cq,
 		.recv_cq = s->cq,
+		.srq = srq,
 		.sq_sig_all = 1,
 		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = SGES,
 			 .max_recv_sge = SGES, .max_inline_data = INLINE },
@@ -175,14 +180,20 @@ static struct ibv_qp *qp_create(struct side *s)
 	return qp;
 }
 
+static struct ibv_qp *qp_create(struct side *s)
+{
+	return qp_make(s, IBV_QPT_RC, NULL);
+}
+
 static void qp_init(struct ibv_qp *qp)
 {
+	bool ud = qp->qp_type == IBV_QPT_UD;
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ACCESS & ~1,
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ACCESS & ~1, .qkey = QKEY,
 	};
 
 	must(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			   IBV_QP_ACCESS_FLAGS), "modify_qp to INIT");
+			   (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS)), "modify_qp to INIT");
 }
 
 static bool qp_failed(struct ibv_qp *qp)
@@ -193,10 +204,14 @@ static bool qp_failed(struct ibv_qp *qp)
 	return !ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR;
 }
 
-/* False: there is no address at the moment, or the queue pair has failed already. */
+/*
+ * What each transport wants to know. False: there is no address at the moment, or the queue
+ * pair has failed already.
+ */
 static bool qp_connect(struct ibv_qp *qp, struct side *s, const struct side *peer,
 		       uint32_t number, bool patient)
 {
+	bool rc = qp->qp_type == IBV_QPT_RC, ud = qp->qp_type == IBV_QPT_UD;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = patient ? IBV_MTU_1024 : IBV_MTU_256 + below(3),
@@ -207,19 +222,26 @@ static bool qp_connect(struct ibv_qp *qp, struct side *s, const struct side *pee
 			     .grh = { .dgid = peer->gid, .sgid_index = s->gid_index,
 				      .hop_limit = 64 } },
 	};
-	int err;
+	int err, mask = IBV_QP_STATE;
 
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			  IBV_QP_MIN_RNR_TIMER))
+	if (!ud)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	if (rc)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	if (ibv_modify_qp(qp, &attr, mask)) {
+		side_address(s);
 		return false;
+	}
 	attr.qp_state = IBV_QPS_RTS;
 	attr.timeout = patient ? 16 : 8;
 	attr.retry_cnt = patient ? 7 : 2;
 	attr.rnr_retry = patient ? 7 : 2;
 	attr.max_rd_atomic = 4;
-	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+	if (rc)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	err = ibv_modify_qp(qp, &attr, mask);
 	/* it receives since RTR: a wrong request may have come first, and ended it */
 	if (err && !patient && qp_failed(qp))
 		return false;
@@ -227,7 +249,7 @@ static bool qp_connect(struct ibv_qp *qp, struct side *s, const struct side *pee
 	return true;
 }
 
-static bool pair_connect(struct ibv_qp *qp[2], bool patient)
+bool pair_connect(struct ibv_qp *qp[2], bool patient)
 {
 	qp_init(qp[0]);
 	qp_init(qp[1]);
@@ -235,16 +257,7 @@ static bool pair_connect(struct ibv_qp *qp[2], bool patient)
 	       qp_connect(qp[1], &sides[1], &sides[0], qp[0]->qp_num, patient);
 }
 
-static void broken(uint32_t number)
-{
-	struct pair *p;
-
-	for (p = pairs_known; p < pairs_known + num_known; p++)
-		if (p->qp[0] && (p->qp[0]->qp_num == number || p->qp[1]->qp_num == number))
-			p->broken = true;
-}
-
-static void poll_cq(void)
+void poll_cq(void)
 {
 	struct ibv_wc wc[32];
 	int s, i, n;
@@ -252,9 +265,10 @@ static void poll_cq(void)
 	for (s = 0; s < 2; s++) {
 		n = ibv_poll_cq(sides[s].cq, 32, wc);
 		for (i = 0; i < n; i++) {
+			if (completed)
+				completed(&wc[i]);
 			if (wc[i].status) {
 				failures++;
-				broken(wc[i].qp_num);
 			} else if (wc[i].opcode & IBV_WC_RECV) {
 				received++;
 			} else {
@@ -262,146 +276,6 @@ static void poll_cq(void)
 			}
 		}
 	}
-}
-
-/* --- torture ---------------------------------------------------------------- */
-
-static void fill_sges(struct side *s, struct ibv_sge *sge, int n, uint32_t most)
-{
-	while (n--) {
-		sge[n].addr = (uintptr_t)s->memory + below(MEMORY - LONGEST);
-		sge[n].length = below(one_in(4) ? most : most / 16 + 1);
-		sge[n].lkey = one_in(200) ? (uint32_t)random64() : s->mr->lkey;
-	}
-}
-
-static void post_send(struct side *s, struct side *peer, struct ibv_qp *qp)
-{
-	struct ibv_sge sge[SGES];
-	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 1 + below(SGES) }, *bad;
-
-	wr.opcode = below(IBV_WR_ATOMIC_FETCH_AND_ADD + 1);
-	wr.send_flags = one_in(8) ? IBV_SEND_FENCE : 0;
-	if (one_in(4))
-		wr.send_flags |= IBV_SEND_SOLICITED;
-	fill_sges(s, sge, wr.num_sge, LONGEST / SGES);
-	if (one_in(8) && wr.opcode < IBV_WR_RDMA_READ) {
-		wr.num_sge = 1;
-		sge[0].length = below(INLINE);
-		wr.send_flags |= IBV_SEND_INLINE;
-	}
-	wr.wr.rdma.remote_addr = (uintptr_t)peer->memory + below(MEMORY - LONGEST);
-	wr.wr.rdma.rkey = one_in(200) ? (uint32_t)random64() : peer->mr->rkey;
-	if (wr.opcode >= IBV_WR_ATOMIC_CMP_AND_SWP) {
-		wr.num_sge = 1;
-		sge[0].length = 8;
-		wr.wr.atomic.rkey = peer->mr->rkey;
-		wr.wr.atomic.remote_addr = ((uintptr_t)peer->memory + below(MEMORY - 8)) & ~7ull;
-		wr.wr.atomic.compare_add = random64();
-		wr.wr.atomic.swap = random64();
-	}
-	/* a full queue is no error here, nor one whose queue pair has failed */
-	ibv_post_send(qp, &wr, &bad);
-}
-
-static void post_receive(struct side *s, struct ibv_qp *qp)
-{
-	struct ibv_sge sge[SGES];
-	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = 1 + below(SGES) }, *bad;
-
-	fill_sges(s, sge, wr.num_sge, LONGEST);
-	if (!one_in(20))
-		sge[0].length = LONGEST;
-	ibv_post_recv(qp, &wr, &bad);
-}
-
-static void memory_anew(struct side *s)
-{
-	must(ibv_dereg_mr(s->mr), "dereg_mr");
-	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY, ACCESS | on_demand);
-	if (!s->mr)
-		die("reg_mr");
-}
-
-/* Pages that are not pinned: the next access gets others. */
-static void pages_anew(struct side *s)
-{
-	uint32_t at = below(MEMORY) & ~4095, most = MEMORY - at;
-
-	must(madvise(s->memory + at, below(most) + 1, MADV_DONTNEED) ? errno : 0, "madvise");
-}
-
-/* Whatever state they are in */
-static void pair_anew(struct pair *p)
-{
-	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
-	int s = below(2);
-
-	must(ibv_modify_qp(p->qp[s], &reset, IBV_QP_STATE), "modify_qp to RESET");
-	must(ibv_modify_qp(p->qp[!s], &reset, IBV_QP_STATE), "modify_qp to RESET");
-	p->broken = false;
-	pair_connect(p->qp, false);
-}
-
-static void torture(int pairs, double seconds)
-{
-	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
-	double end = now() + seconds;
-	struct pair *p;
-	uint32_t step;
-	int i, s, n;
-
-	open_both(2 * DEPTH * pairs + 1024);
-	pairs_known = calloc(pairs, sizeof(*pairs_known));
-	num_known = pairs;
-	for (step = 0; now() < end; step++) {
-		p = &pairs_known[below(pairs)];
-		s = below(2);
-		if (!p->qp[0]) {
-			p->qp[0] = qp_create(&sides[0]);
-			p->qp[1] = qp_create(&sides[1]);
-			p->broken = false;
-			pair_connect(p->qp, false);
-		}
-		if (p->broken && one_in(8))
-			pair_anew(p);
-		switch (below(400)) {
-		case 0 ... 3:
-			must(ibv_destroy_qp(p->qp[s]), "destroy_qp");
-			must(ibv_destroy_qp(p->qp[!s]), "destroy_qp");
-			p->qp[0] = p->qp[1] = NULL;
-			break;
-		case 4 ... 7:
-			must(ibv_modify_qp(p->qp[s], &error, IBV_QP_STATE), "modify_qp to ERR");
-			break;
-		case 8 ... 12:
-			pair_anew(p);
-			break;
-		case 13:
-			memory_anew(&sides[s]);
-			break;
-		case 14 ... 30:
-			if (on_demand)
-				pages_anew(&sides[s]);
-			break;
-		case 31 ... 200:
-			for (n = below(4); n >= 0; n--)
-				post_receive(&sides[s], p->qp[s]);
-			break;
-		default:
-			for (n = below(4); n >= 0; n--)
-				post_send(&sides[s], &sides[!s], p->qp[s]);
-		}
-		if (!(step % 4))
-			poll_cq();
-	}
-	/* the rest is left to the kernel, half of the time */
-	for (i = 0; i < pairs && one_in(2); i++)
-		if (pairs_known[i].qp[0] && (ibv_destroy_qp(pairs_known[i].qp[0]) ||
-					     ibv_destroy_qp(pairs_known[i].qp[1])))
-			die("destroy_qp");
-	counts();
-	exit(sent && received ? 0 : 1);
 }
 
 /* --- scale ------------------------------------------------------------------ */
@@ -572,15 +446,12 @@ static void post_atomic(struct ibv_qp *qp, uint32_t at, uint32_t result)
 static void compare(int rounds)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND };
-	const char *kind = getenv("STORM_GID");
 	struct ibv_qp *qp[2];
 	uint64_t moved = 0;
 	int i, round, side;
 
 	open_both(4 * DEPTH);
 	for (side = 0; side < 2; side++) {
-		if (kind && !strcmp(kind, "v6"))
-			sides[side].gid_index = gid_find(sides[side].context, true, &sides[side].gid);
 		qp[side] = qp_create(&sides[side]);
 		wanted[side] = malloc(MEMORY);
 	}
@@ -632,7 +503,7 @@ static void crowd(int processes, double seconds)
 			die("fork");
 		if (!child[i]) {
 			seed += i * 2654435761u;
-			torture(2, seconds);
+			torture(2, seconds, seed);
 		}
 	}
 	usleep(seconds * 500000);
@@ -669,7 +540,7 @@ int main(int argc, char **argv)
 	printf("seed %" PRIu64 "\n", seed);
 	fflush(stdout);
 	if (!strcmp(what, "torture"))
-		torture(atoi(argv[2]), atof(argv[3]));
+		torture(atoi(argv[2]), atof(argv[3]), seed);
 	else if (!strcmp(what, "lives"))
 		lives(atoi(argv[2]));
 	else if (!strcmp(what, "compare"))

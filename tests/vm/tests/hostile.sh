@@ -55,7 +55,7 @@ bursts() { veth_bursts "$1" && "${@:2}"; }
 
 # six COMMAND...: it has IPv6 packets to damage, and no others
 six() {
-	STORM_IPV6=1 GID_KIND=v6 "$@" || return
+	STORM_GID=v6 GID_KIND=v6 "$@" || return
 	[ "$(grep -c 'seen, [1-9][0-9]* of IPv6' "$CASE_LOG")" -eq 2 ] || bad "IPv6 is not what was damaged"
 }
 
