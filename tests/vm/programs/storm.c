@@ -5,8 +5,9 @@
  *	storm torture PAIRS SECONDS [SEED]	requests of all kinds, some of them
  *			wrong; queue pairs destroyed, reset and connected again,
  *			memory taken away, all in the middle of it (storm-torture.c)
- *	storm lives COUNT [SEED]	so many queue pairs created, some connected,
- *			and destroyed, a thousand at a time, in any order
+ *	storm lives COUNT [SEED]	so many queue pairs created, connected, and
+ *			destroyed with packets in flight (on a wire that takes its time),
+ *			a thousand at a time, in any order
  *	storm scale PAIRS MESSAGES	so many connections, each sends so many
  *			messages at the same time; every byte is compared
  *	storm crowd PROCESSES SECONDS [SEED]	torture of two pairs in each
@@ -46,6 +47,7 @@ enum {
 	SLOT		= MEMORY / DEPTH,	/* of a message of "compare" */
 	ATOMICS		= 4,		/* of a round of "compare" */
 	BATCH		= 1000,		/* queue pairs of "lives" at a time */
+	SHORT		= 1 << 14,	/* most messages of "lives" are not longer */
 };
 
 struct side sides[2];
@@ -280,27 +282,78 @@ void poll_cq(void)
 
 /* --- scale ------------------------------------------------------------------ */
 
+/* Requests of lives whose both ends were there, and those of them that were executed */
+static uint64_t posted, executed;
+
+static void lived(const struct ibv_wc *wc)
+{
+	executed += !wc->status && wc->wr_id;
+	/* it is all that may happen to a queue pair whose peer has gone */
+	if (!wc->status || wc->status == IBV_WC_RETRY_EXC_ERR || wc->status == IBV_WC_WR_FLUSH_ERR)
+		return;
+	fprintf(stderr, "storm: %s\n", ibv_wc_status_str(wc->status));
+	exit(WRONG);
+}
+
+/* Two WRITEs and a READ, which nobody waits for; now and then long ones */
+static void post_in_flight(struct ibv_qp *qp, const struct side *s, bool peer_lives)
+{
+	const struct side *peer = s == &sides[0] ? &sides[1] : &sides[0];
+	struct ibv_sge sge = { (uintptr_t)s->memory, 1 + below(one_in(8) ? MEMORY : SHORT),
+			       s->mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = peer_lives,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.wr.rdma = { .remote_addr = (uintptr_t)peer->memory, .rkey = peer->mr->rkey },
+	}, *bad;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		if (i == 2)
+			wr.opcode = IBV_WR_RDMA_READ;
+		must(ibv_post_send(qp, &wr, &bad), "post_send");
+		posted += peer_lives;
+	}
+}
+
+/* The queue pairs at 0 and 1, 2 and 3 and so on are connected with each other. */
 static void lives(int count)
 {
 	struct ibv_qp *qp[BATCH];
-	int i, j, n;
+	int order[BATCH], i, j, n;
 
 	open_both(1024);
+	completed = lived;
+	count += count & 1;
 	while (count > 0) {
 		n = count < BATCH ? count : BATCH;
-		for (i = 0; i < n; i++)
+		for (i = 0; i < n; i++) {
 			qp[i] = qp_create(&sides[i & 1]);
-		for (i = 0; i + 1 < n; i += 8)
+			order[i] = i;
+		}
+		for (i = 0; i < n; i += 2)
 			if (!pair_connect(&qp[i], true))
 				die("modify_qp to RTR");
 		for (i = 0; i < n; i++) {
 			j = i + below(n - i);
-			must(ibv_destroy_qp(qp[j]), "destroy_qp");
-			qp[j] = qp[i];
+			count--;
+			if (qp[order[j] ^ 1])
+				post_in_flight(qp[order[j] ^ 1], &sides[~order[j] & 1], true);
+			post_in_flight(qp[order[j]], &sides[order[j] & 1], qp[order[j] ^ 1]);
+			must(ibv_destroy_qp(qp[order[j]]), "destroy_qp");
+			qp[order[j]] = NULL;
+			order[j] = order[i];
+			poll_cq();
 		}
-		count -= n;
 	}
+	poll_cq();
+	printf("%" PRIu64 " of %" PRIu64 " requests were in flight when an end went\n",
+	       posted - executed, posted);
 	counts();
+	/* of an end that goes most are, if the wire takes its time */
+	exit(posted - executed > posted / 4 ? 0 : 1);
 }
 
 /* Message @m of pair @i begins with its own number and goes on with its bytes. */
