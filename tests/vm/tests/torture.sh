@@ -4,22 +4,45 @@
 # is below them changes or goes. Nothing hangs, nothing stays behind, and afterwards a
 # connection works.
 #
-# torture-long is the same for minutes. SEED=N repeats the random choices of a run.
+# Every other life is one over IPv6. torture-long is the same for minutes. SEED=N repeats
+# the random choices of a run.
 
 SECONDS_EACH=${TORTURE_SECONDS:-3}
 SEED=${SEED:-$RANDOM$RANDOM}
 RANDOM=$((SEED % 32768))
 STORM=
 
-any() { shift $((RANDOM % $#)); echo "$1"; }
+# any WORD...: one of them, in ANY; a subshell's RANDOM would not be the seed's
+any() { shift $((RANDOM % $#)); ANY=$1; }
+
+# shuffled WORD...: all of them, in ORDER
+shuffled() {
+	local n
+
+	ORDER=()
+	while [ $# -gt 0 ]; do
+		n=$((RANDOM % $#))
+		ORDER+=("${@:n+1:1}")
+		set -- "${@:1:n}" "${@:n+2}"
+	done
+}
+
+# What makes a life the other one; the seed says of which kind the first is
+STORM_RUNS=$((SEED % 2))
+kind_next() {
+	STORM_RUNS=$((STORM_RUNS + 1)) STORM_GID=v4
+	[ $((STORM_RUNS % 2)) -eq 0 ] || ! has_ipv6 || STORM_GID=v6
+	export STORM_GID
+}
 
 # storm_start PAIRS SECONDS: in the initial namespace, so that ns1 and ns2 can go
 storm_start() {
-	STORM_RUNS=$((${STORM_RUNS:-0} + 1))
+	kind_next
 	"$PROGRAMS/storm" torture "$1" "$2" $((SEED + STORM_RUNS)) >>"$CASE_LOG.storm" 2>&1 &
 	STORM=$!
 }
 
+storm_begun() { tail -n +"$1" "$CASE_LOG.storm" | grep -q begun || storm_ended; }
 storm_ended() { ! kill -0 "$STORM" 2>/dev/null; }
 
 # storm_ends STATUS...: it ends by itself, with one of these
@@ -40,14 +63,20 @@ storm_ends() {
 
 still_works() { no_leaks && pingpong -n 20; }
 
+# Until some of each kind of request is done, however slow this machine is
 life() {
+	local status=0
+
 	setup || return
-	storm_start 8 "$SECONDS_EACH"
-	storm_ends 0 && still_works && cleanup_all
+	STORM_ALL=1 storm_start 8 "$SECONDS_EACH"
+	PATIENCE=$((PATIENCE + SECONDS_EACH + 100)) storm_ends 0 || status=1
+	echo "$STORM_GID: $(tail -n 2 "$CASE_LOG.storm")"
+	[ $status -eq 0 ] && still_works && cleanup_all
 }
 
 crowd() {
 	setup || return
+	kind_next
 	timeout -k 5 $((SECONDS_EACH + PATIENCE)) "$PROGRAMS/storm" crowd 10 "$SECONDS_EACH" "$SEED" ||
 		bad "crowd: status $?" || return
 	still_works && cleanup_all
@@ -57,9 +86,11 @@ crowd() {
 disturb() {
 	local ns dev
 
-	ns=$(any 1 2)
+	any 1 2
+	ns=$ANY
 	dev=veth$((ns - 1))
-	case $(any carrier mtu address6 address4 bursts queue netem route flush) in
+	any carrier mtu address6 address4 own6 bursts queue netem route flush
+	case $ANY in
 	carrier)
 		ip netns exec "ns$ns" ip link set "$dev" down
 		sleep 0.0$((RANDOM % 10))
@@ -67,7 +98,10 @@ disturb() {
 		# IPv6 addresses go with it
 		ip netns exec "ns$ns" ip -6 addr add "fd01::$ns/64" dev "$dev" nodad 2>/dev/null
 		;;
-	mtu) ip netns exec "ns$ns" ip link set "$dev" mtu "$(any 1500 4500 9000 600)" ;;
+	mtu)
+		any 1500 4500 9000 600
+		ip netns exec "ns$ns" ip link set "$dev" mtu "$ANY"
+		;;
 	address6)
 		ip netns exec "ns$ns" ip addr add fd01::77/64 dev "$dev" nodad 2>/dev/null
 		ip netns exec "ns$ns" ip addr del fd01::77/64 dev "$dev"
@@ -76,10 +110,19 @@ disturb() {
 		ip netns exec "ns$ns" ip addr del "10.1.0.$ns/24" dev "$dev"
 		ip netns exec "ns$ns" ip addr add "10.1.0.$ns/24" dev "$dev"
 		;;
-	bursts) veth_bursts "$(any whole cut single)" ;;
+	own6)
+		ip netns exec "ns$ns" ip -6 addr del "fd01::$ns/64" dev "$dev"
+		ip netns exec "ns$ns" ip -6 addr add "fd01::$ns/64" dev "$dev" nodad
+		;;
+	bursts)
+		any whole cut single
+		veth_bursts "$ANY"
+		;;
 	queue)
-		ip netns exec "ns$ns" ip link set "$dev" txqueuelen "$(any 1 1000)"
-		ip netns exec "ns$ns" tc qdisc replace dev "$dev" root pfifo limit "$(any 1 10)"
+		any 1 1000
+		ip netns exec "ns$ns" ip link set "$dev" txqueuelen "$ANY"
+		any 1 10
+		ip netns exec "ns$ns" tc qdisc replace dev "$dev" root pfifo limit "$ANY"
 		ip netns exec "ns$ns" tc qdisc del dev "$dev" root
 		;;
 	netem)
@@ -97,7 +140,7 @@ disturb() {
 } 2>/dev/null
 
 network() {
-	local end=$((SECONDS + SECONDS_EACH))
+	local end=$((SECONDS + SECONDS_EACH)) kind
 
 	setup || return
 	storm_start 6 "$SECONDS_EACH"
@@ -110,48 +153,76 @@ network() {
 	n1 ip link set veth0 mtu "$VETH_MTU"
 	n2 ip link set veth1 mtu "$VETH_MTU"
 	eventually port_is rxe0 ACTIVE && eventually port_is rxe1 ACTIVE || bad "a port stays down" || return
-	eventually gid_index rxe0 v4 >/dev/null && eventually gid_index rxe1 v4 >/dev/null ||
-		bad "an address stays away" || return
+	for kind in v4 $(! has_ipv6 || echo v6); do
+		eventually gid_index rxe0 "$kind" >/dev/null && eventually gid_index rxe1 "$kind" >/dev/null ||
+			bad "an address stays away: $kind" || return
+	done
 	still_works && cleanup_all
 }
 
-# Everything below the storm goes: a device, its netdev, its namespace, the module.
-devices() {
-	local end=$((SECONDS + SECONDS_EACH * 3)) what n
+# goes WHAT: below the storm
+goes() {
+	local n
 
-	while [ $SECONDS -lt $end ]; do
-		setup || return
-		storm_start 4 30
-		sleep 0.$((RANDOM % 10))
-		what=$(any link netdev namespace module kill)
-		echo "$SECONDS: $what"
-		case $what in
-		link) link_delete "$(any rxe0 rxe1)" ;;
-		netdev)
-			n1 timeout "$PATIENCE" ip link del veth0 || bad "ip link del: status $?" || return
-			eventually device_gone rxe0 && eventually device_gone rxe1 ||
-				bad "devices outlive their netdevs"
-			;;
-		namespace)
-			n=$(any 0 1)
-			timeout "$PATIENCE" ip netns del ns$((n + 1)) || bad "ip netns del: status $?" || return
-			eventually device_gone "rxe$n" || bad "rxe$n outlives its namespace"
-			# its end of the pair took the other one with it
-			eventually device_gone rxe$((1 - n)) || bad "rxe$((1 - n)) outlives its netdev"
-			;;
-		module)
-			# refused at once as long as somebody uses it
-			timeout "$PATIENCE" modprobe -r rdma_rxe
-			[ $? -ne 124 ] || bad "modprobe -r hangs" || return
-			# unloaded before anybody used it, the storm has ended already
-			kill "$STORM" 2>/dev/null || true
-			;;
-		kill) kill -9 "$STORM" ;;
-		esac || return
-		# 1: an error of a verb that says nothing of the device
-		storm_ends 0 1 3 137 143 || return
-		cleanup_all || return
+	case $1 in
+	link)
+		any rxe0 rxe1
+		link_delete "$ANY"
+		;;
+	netdev)
+		n1 timeout "$PATIENCE" ip link del veth0 || bad "ip link del: status $?" || return
+		eventually device_gone rxe0 && eventually device_gone rxe1 ||
+			bad "devices outlive their netdevs"
+		;;
+	namespace)
+		any 0 1
+		n=$ANY
+		timeout "$PATIENCE" ip netns del ns$((n + 1)) || bad "ip netns del: status $?" || return
+		eventually device_gone "rxe$n" || bad "rxe$n outlives its namespace" || return
+		# its end of the pair took the other one with it
+		eventually device_gone rxe$((1 - n)) || bad "rxe$((1 - n)) outlives its netdev"
+		;;
+	module)
+		# refused at once as long as somebody uses it
+		timeout "$PATIENCE" modprobe -r rdma_rxe
+		[ $? -ne 124 ] || bad "modprobe -r hangs" || return
+		# unloaded before anybody used it, the storm has ended already
+		kill "$STORM" 2>/dev/null || true
+		;;
+	kill) kill -9 "$STORM" ;;
+	esac
+}
+
+# Everything below the storm goes: a device, its netdev, its namespace, the module. Each
+# of them once, in any order, and then again while there is time.
+devices() {
+	local end=$((SECONDS + SECONDS_EACH * 3)) kinds=(link netdev namespace module kill) what lines status=0
+	local -A count=()
+
+	while :; do
+		shuffled "${kinds[@]}"
+		for what in "${ORDER[@]}"; do
+			setup || return
+			touch "$CASE_LOG.storm"
+			lines=$(($(wc -l <"$CASE_LOG.storm") + 1))
+			storm_start 4 $((30 + PATIENCE))
+			# now and then it goes before there is traffic
+			[ $((RANDOM % 8)) -eq 0 ] || eventually storm_begun "$lines"
+			sleep 0.$((RANDOM % 10))
+			echo "$SECONDS: $what, $STORM_GID"
+			goes "$what" || return
+			# 1: it has had no time to do anything; 137, 143: killed
+			storm_ends 0 1 3 137 143 || return
+			cleanup_all || return
+			count[$what]=$((${count[$what]-0} + 1))
+		done
+		[ $SECONDS -lt $end ] || break
 	done
+	for what in "${kinds[@]}"; do
+		echo "$what: ${count[$what]-0} times"
+		[ "${count[$what]-0}" -gt 0 ] || bad "not done in this run: $what" || status=1
+	done
+	return $status
 }
 
 [ -x "${PROGRAMS:-.}/storm" ] || { check programs skip "no programs: start it with tests/run vm"; return; }
