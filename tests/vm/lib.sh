@@ -591,15 +591,16 @@ perftest_table() {
 
 TRAFFIC=
 
-# traffic_start: ib_write_bw between the devices until it is stopped. Both
-# programs run in the initial namespace, so that ns1 and ns2 can be deleted.
+# traffic_start [KIND]: ib_write_bw between the devices, by addresses of that kind (see
+# gid_index; v4), until it is stopped. Both programs run in the initial namespace, so that
+# ns1 and ns2 can be deleted.
 traffic_start() {
-	local options=(-F -p 18600 -D 300 -s 65536)
+	local options=(-F -p 18600 -D 300 -s 65536) kind=${1:-v4}
 
-	ib_write_bw "${options[@]}" -d rxe0 -x "$(gid_index rxe0 v4)" >"$CASE_LOG.server" 2>&1 &
+	ib_write_bw "${options[@]}" -d rxe0 -x "$(gid_index rxe0 "$kind")" >"$CASE_LOG.server" 2>&1 &
 	SERVER=$!
 	eventually traffic_listens || bad "the server does not listen" || return
-	ib_write_bw "${options[@]}" -d rxe1 -x "$(gid_index rxe1 v4)" 127.0.0.1 >"$CASE_LOG.client" 2>&1 &
+	ib_write_bw "${options[@]}" -d rxe1 -x "$(gid_index rxe1 "$kind")" 127.0.0.1 >"$CASE_LOG.client" 2>&1 &
 	CLIENT=$!
 	TRAFFIC="$SERVER $CLIENT"
 	eventually traffic_flows ||

@@ -5,8 +5,9 @@
 #
 # Every case starts with a fresh topology, and ends with an unloaded module.
 
+# with_traffic COMMAND [KIND]: while there is traffic over addresses of that kind
 with_traffic() {
-	setup && traffic_start && "$@" || return
+	setup && traffic_start "${2:-v4}" && "$1" || return
 	traffic_kill
 	cleanup_all
 }
@@ -102,5 +103,13 @@ for case in kill_both kill_client kill_server netdev_down remove_module delete_l
 	delete_link_of_server delete_netdev move_netdev delete_namespace; do
 	# A failed case must not spoil the next one.
 	check "${case//_/-}" with_traffic "$case" || fresh_start
+done
+# What goes from below the port itself, and takes the addresses along
+for case in netdev_down delete_link_of_client delete_netdev delete_namespace; do
+	if has_ipv6; then
+		check "${case//_/-}-ipv6" with_traffic "$case" v6 || fresh_start
+	else
+		check "${case//_/-}-ipv6" skip "this kernel has no IPv6"
+	fi
 done
 check killed-early killed_early || fresh_start
