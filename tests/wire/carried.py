@@ -15,7 +15,7 @@ import roce
 import verbs
 import wire
 from harness import case, check, equal, main
-from stranger import DATA, MTU, Far, Stranger
+from stranger import DATA, MTU, SILENCE, Far, Stranger
 
 BINDABLE = verbs.ALL | e.IBV_ACCESS_MW_BIND
 
@@ -125,6 +125,33 @@ def invalidate_between():
         test.send(roce.SEND_LAST_INV, test.ieth(), b"last")
         test.refused(roce.NAK_ACCESS)
         verbs.status_is(test.queue.received(), verbs.REM_INV_REQ_ERR, "the receive")
+
+
+@case("invalidate-then-late-read")
+def invalidate_late_read():
+    """A READ by the key that the network has doubled, and brings when the key is over: the
+    first one was answered long ago, so that nobody is refused anything. A NAK, which who
+    has the response does not heed, or nothing; and the queue pair lives on."""
+    with Owner() as test:
+        test.windowed.put(DATA[:64])
+        old = test.psn
+        read = roce.reth(test.windowed.address, test.window.rkey, 64)
+        test.send(roce.READ_REQUEST, read)
+        test.msn += 1
+        test.answer(roce.RESP_ONLY, old, roce.aeth(roce.ACK_UNLIMITED, test.msn), DATA[:64])
+        test.step(messages=0)
+        test.send(roce.SEND_ONLY_INV, test.ieth(), DATA[:64], ackreq=True)
+        test.msn += 1
+        test.acked()
+        test.got(DATA[:64])
+        test.step(messages=0)
+        test.send(roce.READ_REQUEST, read, psn=old)
+        packet = test.next(SILENCE)
+        check(packet is None or (packet.opcode, packet.psn, packet.syndrome) ==
+              (roce.ACK, old, roce.NAK_ACCESS), f"answer {packet}")
+        check(not test.queue.in_error(), "the queue pair is in its error state")
+        test.good_write()
+        test.is_over()
 
 
 @case("invalidate-rnr")

@@ -487,6 +487,9 @@ def requests_lost():
         done(test, second)
         test.msn = 3
         done(test, third)
+        # what was kept is acknowledged once more
+        test.acked(third)
+        test.silent()
         equal(test.memory.get(24), bytes(8) + VALUE + bytes(8), "memory")
         test.memory.put(b"newer!!!", 8)
         # all of it once more

@@ -68,11 +68,11 @@ class Memory:
 class Window:
     """A memory window, bound by a queue pair that is ready to send."""
 
-    def __init__(self, queue, memory, length=64, offset=0, kind=e.IBV_MW_TYPE_2, pd=None):
+    def __init__(self, queue, memory, length=64, kind=e.IBV_MW_TYPE_2, pd=None):
         self.mw = MW(pd or queue.device.pd, kind)
-        info = MWBindInfo(memory.mr, memory.address + offset, length, WRITE)
+        info = MWBindInfo(memory.mr, memory.address, length, READ | WRITE)
         if kind == e.IBV_MW_TYPE_1:
-            queue.qp.bind_mw(self.mw, MWBind(info, 0, e.IBV_SEND_SIGNALED))
+            queue.qp.bind_mw(self.mw, MWBind(info, e.IBV_SEND_SIGNALED))
             self.rkey = self.mw.rkey
         else:
             wr = SendWR(0, opcode=e.IBV_WR_BIND_MW, send_flags=e.IBV_SEND_SIGNALED)

@@ -137,8 +137,8 @@ tiny_queue() {
 
 # A netdev that takes nothing for now, in front of which some packets wait, and others
 # find no room. Without a qdisc there would be nowhere to wait.
-stop_queue() {
-	"$FROM" tc qdisc add dev "$FROM_DEV" root pfifo limit 2 &&
+stop_queue() { # [PACKETS]
+	"$FROM" tc qdisc add dev "$FROM_DEV" root pfifo limit "${1:-2}" &&
 		insmod "${KMOD%/*}/rxe_stopper.ko" "netdev=$FROM_DEV"
 }
 wake_queue() {
@@ -152,13 +152,14 @@ wake_queue() {
 
 has_ended() { ! kill -0 "$CLIENT" 2>/dev/null; }
 
-# A queue that stays stopped: the requester has tried long enough, and says so, whoever
-# holds its packets, and the process can end meanwhile.
+# stopped_for_good PACKETS: a queue that stays stopped, and has room for so many. The
+# requester has tried long enough, and says so, whoever holds its packets, and the process
+# can end meanwhile.
 stopped_for_good() {
 	local began status=0
 
-	flows || return
-	stop_queue || bad "cannot stop the queue" || return
+	start v4 client ib_write_bw -s 65536 -u 14 || return
+	stop_queue "$1" || bad "cannot stop the queue" || return
 	began=$SECONDS
 	eventually has_ended || bad "the client is there after $((SECONDS - began)) s" || status=1
 	rmmod rxe_stopper && "$FROM" tc qdisc del dev "$FROM_DEV" root || bad "cannot mend the path" || return
@@ -246,10 +247,11 @@ if check start-atomic start v4 client ib_atomic_bw; then
 	check alive-atomic still_alive
 fi
 finish
-# given up after half a second to two (-u 14: 67 ms, and eight times)
-if check start-hasty start v4 client ib_write_bw -s 65536 -u 14; then
-	needs queue-stopped-for-good stopper -- stopped_for_good
-fi
+# given up after half a second to two (-u 14: 67 ms, and eight times), whether packets are
+# dropped or just stay where they are
+needs queue-stopped-for-good stopper -- stopped_for_good 2
+finish
+needs queue-keeps-for-good stopper -- stopped_for_good 1000
 finish
 check no-leaks no_leaks
 check clean cleanup_all
