@@ -104,10 +104,10 @@ on_a_bad_wire() {
 	modprobe -q sch_netem || { skip "no sch_netem here"; return; }
 	before=$(($(counter rxe0 retransmitted_packets) + $(counter rxe1 retransmitted_packets)))
 	for netdev in veth0 veth1; do
-		tc qdisc add dev $netdev root netem limit 10000 loss 1% duplicate 1% delay 1ms 1ms ||
+		tc qdisc add dev $netdev root netem limit 10000 loss 1% duplicate 3% delay 3ms 3ms ||
 			bad "tc does not take netem" || return
 	done
-	fio_verify 6M || status=1
+	fio_verify 4M || status=1
 	for netdev in veth0 veth1; do
 		tc qdisc del dev $netdev root || bad "tc does not let go of netem" || return
 	done
