@@ -9,8 +9,8 @@ FROM and TO are a name (rxe0), a node GUID (0200:c0ff:fe00:0001) or a GID of por
 (fd01::1, ::ffff:10.1.0.1). Exit status 0 if every completion was good and the bytes
 are there. Needs pyverbs (Debian: python3-pyverbs).
 """
-import os
 import ipaddress
+import os
 import pathlib
 import sys
 import time
