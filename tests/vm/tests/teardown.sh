@@ -67,6 +67,8 @@ move_netdev() {
 delete_namespace() {
 	timeout "$PATIENCE" ip netns del ns2 || bad "ip netns del: status $?" || return
 	eventually device_gone rxe1 || bad "rxe1 outlives its namespace" || return
+	# the other end of the pair goes with it
+	eventually device_gone rxe0 || bad "rxe0 outlives its netdev" || return
 	client_ends
 }
 
