@@ -176,7 +176,7 @@ still_alive() {
 	kill -0 "$SERVER" && kill -0 "$CLIENT" || bad "a program has ended" || return
 	cat "$CLIENT_LOG"
 	grep . /sys/class/infiniband/rxe?/ports/1/hw_counters/* | grep -v ':0$'
-	! grep -qiE 'status|error' "$CLIENT_LOG" "$SERVER_LOG" || bad "an error was seen"
+	! grep -qiE 'status|error' "$CLIENT_LOG" "$SERVER_LOG" || bad "an error was seen" || return
 	[ "$(counter "$OUT" tx_dropped)" -gt "$DROPPED" ] || bad "$OUT counts no packet dropped here"
 }
 

@@ -8,7 +8,7 @@ add_delete() {
 	for i in 1 2 3; do
 		link_add ns1 rxe0 veth0 || return
 		device_exists rxe0 || bad "no device rxe0" || return
-		rdma link show rxe0/1 | grep -q 'netdev veth0\|state ACTIVE' || bad "rdma link shows no such link"
+		rdma link show rxe0/1 | grep -q 'netdev veth0\|state ACTIVE' || bad "rdma link shows no such link" || return
 		link_delete rxe0 || return
 		device_gone rxe0 || bad "rxe0 is still there" || return
 	done
@@ -92,7 +92,7 @@ sockets() {
 	link_delete rxe0 || return
 	[ "$(udp_sockets ns1)" -eq 2 ] || bad "sockets gone with one of two devices" || return
 	link_delete rxe2 || return
-	[ "$(udp_sockets ns1)" -eq 0 ] || bad "sockets left after the last device"
+	[ "$(udp_sockets ns1)" -eq 0 ] || bad "sockets left after the last device" || return
 	n1 ip link del dummy1
 }
 

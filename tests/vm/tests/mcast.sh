@@ -36,10 +36,12 @@ mckey_pair() {
 	sleep 1
 	ip netns exec "$ns" timeout -k 1 "$PATIENCE" mckey -m "$group" -b "$remote" -s -C 10 ||
 		bad "the sender fails: status $?"
+	# which must end, whatever the sender has done
 	wait $receiver || bad "the receiver fails: status $?: $(tail -n 1 "$CASE_LOG.receiver")" || return
 	cat "$CASE_LOG.receiver"
 	grep -q 'receiving data transfers' "$CASE_LOG.receiver" || bad "nothing received" || return
 	eventually not_joined ns1 "$netdev" "$group" || bad "$netdev stays in $group"
+	[ ! -s "$REASON" ]
 }
 
 killed() {

@@ -127,6 +127,7 @@ connection_times() {
 	awk -F '[ :]+' '$1 == "connect" && $2 > 0 { found = 1 } END { exit !found }' "$CASE_LOG.client" ||
 		bad "no time of connecting: $(tail -n 3 "$CASE_LOG.client")"
 	! grep -iE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" || bad "an error, see the log"
+	[ ! -s "$REASON" ]
 }
 
 # A core that looks for addresses in the initial namespace only. Who connects from

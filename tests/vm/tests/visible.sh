@@ -468,7 +468,7 @@ kept_open() {
 	head -n 1 <&5 >/dev/null
 	link_delete rxe1 || return
 	[ ! -e $DEBUG/rxe1 ] || bad "$DEBUG/rxe1 is still there" || return
-	! cat <&6 || bad "a device that is gone can be read"
+	! cat <&6 || bad "a device that is gone can be read" || return
 	exec 5<&- 6<&-
 	link_add ns2 rxe1 veth1 && eventually gid_index rxe1 v4 >/dev/null &&
 		eventually port_is rxe1 ACTIVE || bad "rxe1 does not come back" || return
