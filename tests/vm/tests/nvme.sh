@@ -128,11 +128,11 @@ disconnect_under_load() {
 	local before load
 
 	before=$(done_so_far)
-	# What stands before the first job is of both. One that is slow to begin comes when the
-	# disk is gone, and is not to make a file of its name.
-	fio --filename=/dev/nvme0n1 --allow_file_create=0 --ioengine=libaio --direct=1 --iodepth=16 --size=60M \
+	# What stands before the first job is of both. Each of them writes: a disk that is gone
+	# has no capacity, so that writes fail, but what only reads finds its end, for ever.
+	fio --filename=/dev/nvme0n1 --ioengine=libaio --direct=1 --iodepth=16 --size=60M \
 		--time_based --runtime=600 --name=write --rw=randwrite --bs=64k \
-		--name=read --rw=randread --bs=4k &
+		--name=mixed --rw=randrw --bs=4k &
 	load=$!
 	eventually load_runs "$before" || bad "fio does nothing" || return
 	disconnect || return
