@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# netem.sh - a bad wire, and whether it was one: for the tests loss and loss-long.
+# netem.sh - a bad wire, and whether it was one: for the tests loss, loss-long and faults.
 
 netem_there() { modprobe -q sch_netem && command -v tc >/dev/null; }
 

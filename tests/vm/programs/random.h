@@ -24,7 +24,7 @@ static uint32_t below(uint32_t n)
 	return random64() % n;
 }
 
-static bool one_in(uint32_t n)
+static inline bool one_in(uint32_t n)
 {
 	return !below(n);
 }
