@@ -462,6 +462,16 @@ gid_index() {
 	return 1
 }
 
+# program NAME ARGUMENT...: of tests/vm/programs
+program() {
+	local name=$1
+
+	shift
+	[ -x "${PROGRAMS:-.}/$name" ] || { skip "no programs: start it with tests/run vm"; return; }
+	timeout -k 5 $((PATIENCE * 2)) "$PROGRAMS/$name" "$@" ||
+		bad "$name: status $?: $(tail -n 1 "$CASE_LOG")"
+}
+
 counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2" 2>/dev/null || echo n/a; }
 
 # arrived NETDEV: bytes that it has received, in the initial namespace. What goes from memory

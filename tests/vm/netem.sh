@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# netem.sh - a bad wire, and whether it was one: for the tests loss, loss-long and faults.
+# netem.sh - a bad wire, and whether it was one: for the tests loss and loss-long.
 
 netem_there() { modprobe -q sch_netem && command -v tc >/dev/null; }
 
@@ -92,14 +92,4 @@ on_wire() {
 what_happened() {
 	dmesg | grep -a rxe | tail -n 5
 	grep . /sys/class/infiniband/rxe?/ports/1/hw_counters/* | grep -v ':0$'
-}
-
-# program NAME ARGUMENT...: of tests/vm/programs
-program() {
-	local name=$1
-
-	shift
-	[ -x "${PROGRAMS:-.}/$name" ] || { skip "no programs: start it with tests/run vm"; return; }
-	timeout -k 5 $((PATIENCE * 2)) "$PROGRAMS/$name" "$@" ||
-		bad "$name: status $?: $(tail -n 1 "$CASE_LOG")"
 }

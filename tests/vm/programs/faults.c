@@ -9,7 +9,7 @@
  * (/proc/thread-self/fail-nth). For N = 1, 2, ... until a call needs fewer: the call either
  * succeeds all the same, or says that there is no memory, and has then changed nothing: the
  * next one, without a failure, succeeds. What is sent while memory lacks is sent later, and
- * arrives whole. Of links, which take seconds and hundreds of allocations, not each N, but
+ * arrives whole. Of links, which take seconds and thousands of allocations, not each N, but
  * those that SEED brings. Ends with status 77 if the kernel cannot do that.
  *
  * The last line of each says how many allocations were made to fail.
@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "advise.h"
 #include "need.h"
 #include "random.h"
 #include "rc.h"
@@ -78,7 +79,7 @@ struct call {
 	int		(*call)(void);		/* an error number, or 0 */
 	void		(*after)(void);		/* undo what succeeded; no failures */
 	int		also;			/* what it may say beside those below */
-	bool		sampled;		/* hundreds of them, seconds each: not all */
+	bool		sampled;		/* thousands of them, seconds each: not all */
 };
 
 /* ---- failures --------------------------------------------------------------------- */
@@ -210,6 +211,19 @@ static int reg_odp_mr(void)
 {
 	world.mr = ibv_reg_mr(world.near.pd, large, sizeof(large), ACCESS | IBV_ACCESS_ON_DEMAND);
 	return made(world.mr);
+}
+
+static void need_odp_mr(void)
+{
+	NEED(!reg_odp_mr());
+}
+
+static int prefetch(void)
+{
+	struct ibv_sge sge = { (uintptr_t)large, 65536, world.mr->lkey };
+
+	return advise(world.near.pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+		      IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &sge, 1);
 }
 
 static void dereg_mr(void)
@@ -679,6 +693,7 @@ static const struct call calls[] = {
 	{ "large-mr", NULL, reg_large_mr, dereg_mr },
 	{ "mr-away", need_mr, dereg_mr_call, NULL },
 	{ "odp-mr", NULL, reg_odp_mr, dereg_mr },
+	{ "prefetch", need_odp_mr, prefetch, dereg_mr },
 	{ "mw", NULL, alloc_mw, dealloc_mw },
 	{ "ah", NULL, create_ah, destroy_ah },
 	{ "cq", NULL, create_cq, destroy_cq },

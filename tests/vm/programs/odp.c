@@ -12,19 +12,17 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/ib_user_ioctl_verbs.h>
-#include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "advise.h"
 
 enum {
 	PAGE		= 4096,
@@ -482,31 +480,6 @@ static void case_file(void)
 	free(back);
 }
 
-static int advise(uint32_t advice, uint32_t flags, struct ibv_sge *sge, int num)
-{
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr[4];
-	} cmd = {
-		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_MR,
-			 .method_id = UVERBS_METHOD_ADVISE_MR, .num_attrs = 4,
-			 .driver_id = RDMA_DRIVER_RXE },
-		.attr = {
-			{ .attr_id = UVERBS_ATTR_ADVISE_MR_PD_HANDLE,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = owner.pd->handle },
-			{ .attr_id = UVERBS_ATTR_ADVISE_MR_ADVICE, .len = 8,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = advice },
-			{ .attr_id = UVERBS_ATTR_ADVISE_MR_FLAGS, .len = 4,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = flags },
-			{ .attr_id = UVERBS_ATTR_ADVISE_MR_SGE_LIST, .len = num * sizeof(*sge),
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)sge },
-		},
-	};
-
-	return ioctl(owner.context->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
-}
-
-/* By ioctl(): the provider of older libraries does not pass it on. */
 static void case_advise(void)
 {
 	struct ibv_mr *mr = reg(&owner, owner.memory, SIZE, ACCESS | IBV_ACCESS_ON_DEMAND);
@@ -523,35 +496,35 @@ static void case_advise(void)
 
 	/* page by page, not many in one */
 	must(!madvise(m, SIZE, MADV_NOHUGEPAGE), "NOHUGEPAGE");
-	err = advise(IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, IB_UVERBS_ADVISE_MR_FLAG_FLUSH,
-		     sge, 2);
+	err = advise(owner.pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+		     IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge, 2);
 	must(!err, "sync: %s", strerror(err));
 	must(!present(m) && present(m + PAGE) && present(m + 3 * PAGE) && !present(m + 4 * PAGE) &&
 	     present(m + 20 * PAGE) && !present(m + 21 * PAGE), "sync: other pages");
 	sge[0].addr += 40 * PAGE;
 	sge[1].addr += 40 * PAGE;
-	err = advise(IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, sge, 2);
+	err = advise(owner.pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, sge, 2);
 	must(!err, "async: %s", strerror(err));
 	while (!present(m + 60 * PAGE) || !present(m + 43 * PAGE))
 		must(now() < end, "async: the pages do not come");
 	/* nothing comes of this, and that is no error */
 	sge[0].addr += 40 * PAGE;
-	err = advise(IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, IB_UVERBS_ADVISE_MR_FLAG_FLUSH,
-		     sge, 1);
+	err = advise(owner.pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+		     IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge, 1);
 	must(!err, "no fault: %s", strerror(err));
 	must(!present(m + 82 * PAGE), "no fault: pages come");
 
 	sge[0].addr = (uintptr_t)m + SIZE - PAGE;
-	must(advise(0, 1, sge, 1) == EFAULT, "beyond the region: %s", strerror(errno));
+	must(advise(owner.pd, 0, 1, sge, 1) == EFAULT, "beyond the region: %s", strerror(errno));
 	sge[0].lkey ^= 0x5500;
-	must(advise(0, 1, sge, 1) == ENOENT, "wrong key: %s", strerror(errno));
+	must(advise(owner.pd, 0, 1, sge, 1) == ENOENT, "wrong key: %s", strerror(errno));
 	sge[0] = (struct ibv_sge){ (uintptr_t)m, PAGE, to_read->lkey };
-	must(advise(1, 1, sge, 1) == EPERM, "to be read only: %s", strerror(errno));
+	must(advise(owner.pd, 1, 1, sge, 1) == EPERM, "to be read only: %s", strerror(errno));
 	sge[0] = (struct ibv_sge){ (uintptr_t)pinned->addr, PAGE, pinned->lkey };
-	must(advise(0, 1, sge, 1) == EINVAL, "pinned: %s", strerror(errno));
+	must(advise(owner.pd, 0, 1, sge, 1) == EINVAL, "pinned: %s", strerror(errno));
 	must(!munmap(m + 100 * PAGE, PAGE), "munmap");
 	sge[0] = (struct ibv_sge){ (uintptr_t)m + 99 * PAGE, 2 * PAGE, mr->lkey };
-	must(advise(0, 1, sge, 1) == EFAULT, "a hole: %s", strerror(errno));
+	must(advise(owner.pd, 0, 1, sge, 1) == EFAULT, "a hole: %s", strerror(errno));
 	must(!ibv_dereg_mr(mr) && !ibv_dereg_mr(to_read) && !ibv_dereg_mr(all) &&
 	     !ibv_dereg_mr(pinned), "dereg_mr");
 }

@@ -5,12 +5,9 @@
 #
 # The debug kernel can make them fail; those of distributions cannot.
 
-# shellcheck source=tests/vm/netem.sh
-. "$VM/netem.sh"
-
 FAULTS=/sys/kernel/debug
 
-# set_faults FILE VALUE...: of slabs and of pages; in silence
+# set_faults Y|N: of slabs and of pages, in silence; Y: only of those that may not sleep
 set_faults() {
 	local dir
 
