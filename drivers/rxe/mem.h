@@ -143,7 +143,7 @@ int rxe_mr_extent(u32 rkey, u64 *addr, u64 *length);
 int rxe_mr_register(struct rxe_qp *qp, struct rxe_mr *mr, u32 key, int access);
 int rxe_mr_invalidate(struct rxe_qp *qp, u32 rkey, bool remote);
 int rxe_mw_bind(struct rxe_qp *qp, const struct rxe_mw_bind *bind);
-bool rxe_mw_invalidate(struct rxe_qp *qp, struct rxe_mw *mw);
+int rxe_mw_invalidate(struct rxe_qp *qp, struct rxe_mw *mw);
 
 int rxe_mem_check(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, int access);
 int rxe_mem_check_sges(struct ib_pd *pd, const struct rxe_mem_sge *sge,

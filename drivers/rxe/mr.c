@@ -403,6 +403,27 @@ static bool key_may_invalidate(const struct rxe_qp *qp, const struct rxe_key *ke
 	return key->key == rkey && key->pd == qp->ib.pd && key->revocable;
 }
 
+/* -EAGAIN: another CPU changes the key. */
+static int try_invalidate(struct rxe_qp *qp, u32 rkey, bool remote)
+{
+	struct rxe_id *id = rxe_id_get(&rxe_mr_ids, rkey >> 8);
+	struct rxe_key *key;
+	int err = -EINVAL;
+
+	if (!id)
+		return -EINVAL;
+	key = id->object;
+	if (key_may_invalidate(qp, key, rkey)) {
+		if (key->window)
+			err = rxe_mw_invalidate(qp, container_of(key, struct rxe_mw, key));
+		/* a region that is not registered may be told so again */
+		else if (rxe_key_revoke(key) || !remote)
+			err = 0;
+	}
+	rxe_id_put(id);
+	return err;
+}
+
 /**
  * rxe_mr_invalidate - end what a key allows, for LOCAL_INV and SEND with invalidate
  * @qp: the QP; a window of type 2 is bound to it
@@ -416,24 +437,10 @@ static bool key_may_invalidate(const struct rxe_qp *qp, const struct rxe_key *ke
  */
 int rxe_mr_invalidate(struct rxe_qp *qp, u32 rkey, bool remote)
 {
-	struct rxe_id *id = rxe_id_get(&rxe_mr_ids, rkey >> 8);
-	struct rxe_key *key;
-	int err = -EINVAL;
-	bool was;
+	int err;
 
-	if (!id)
-		return -EINVAL;
-	key = id->object;
-	if (key_may_invalidate(qp, key, rkey)) {
-		if (key->window)
-			was = rxe_mw_invalidate(qp, container_of(key, struct rxe_mw, key));
-		else
-			was = rxe_key_revoke(key);
-		/* a region that is not registered may be told so again */
-		if (was || !(remote || key->window))
-			err = 0;
-	}
-	rxe_id_put(id);
+	while ((err = try_invalidate(qp, rkey, remote)) == -EAGAIN)
+		cpu_relax();
 	return err;
 }
 

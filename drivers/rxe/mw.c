@@ -6,6 +6,10 @@
  *	type 2:	 not bound ── bind ──► bound to one queue pair ── invalidate ──► not bound
  *
  * A bound window counts in its region, which therefore outlives it.
+ *
+ * Who changes a window has its lock and waits until nobody else holds the key. So nobody
+ * may hold it and wait for the lock: who finds it taken lets go of the key, and looks it
+ * up again.
  */
 #include <linux/slab.h>
 
@@ -156,19 +160,45 @@ static int window_change(struct rxe_mw *mw, struct rxe_qp *qp, const struct rxe_
  * @mw: window, held by the caller with one reference
  *
  * Context: a task of the QP.
- * Return: whether it was bound, and to this QP.
+ * Return: 0, -EINVAL if it was not bound, or not to this QP, -EAGAIN if another CPU
+ * changes it: to be looked up again.
  */
-bool rxe_mw_invalidate(struct rxe_qp *qp, struct rxe_mw *mw)
+int rxe_mw_invalidate(struct rxe_qp *qp, struct rxe_mw *mw)
 {
-	bool was;
+	int err = -EINVAL;
 
-	spin_lock(&mw->lock);
-	was = mw->ib.type == IB_MW_TYPE_2 && mw->qpn == qp->ib.qp_num &&
-	      rxe_key_revoke(&mw->key);
-	if (was)
+	if (!spin_trylock(&mw->lock))
+		return -EAGAIN;
+	if (mw->ib.type == IB_MW_TYPE_2 && mw->qpn == qp->ib.qp_num &&
+	    rxe_key_revoke(&mw->key)) {
 		mw_revoked(mw);
+		err = 0;
+	}
 	spin_unlock(&mw->lock);
-	return was;
+	return err;
+}
+
+/* -EAGAIN: another CPU changes the window. */
+static int try_bind(struct rxe_qp *qp, const struct rxe_mw_bind *bind)
+{
+	struct rxe_id *id = rxe_id_get(&rxe_mr_ids, bind->mw_rkey >> 8);
+	struct rxe_key *key;
+	struct rxe_mw *mw;
+	int err = -EINVAL;
+
+	if (!id)
+		return -EINVAL;
+	key = id->object;
+	if (key->window) {
+		mw = container_of(key, struct rxe_mw, key);
+		err = -EAGAIN;
+		if (spin_trylock(&mw->lock)) {
+			err = window_change(mw, qp, bind);
+			spin_unlock(&mw->lock);
+		}
+	}
+	rxe_id_put(id);
+	return err;
 }
 
 /**
@@ -181,20 +211,9 @@ bool rxe_mw_invalidate(struct rxe_qp *qp, struct rxe_mw *mw)
  */
 int rxe_mw_bind(struct rxe_qp *qp, const struct rxe_mw_bind *bind)
 {
-	struct rxe_id *id = rxe_id_get(&rxe_mr_ids, bind->mw_rkey >> 8);
-	struct rxe_key *key;
-	struct rxe_mw *mw;
-	int err = -EINVAL;
+	int err;
 
-	if (!id)
-		return -EINVAL;
-	key = id->object;
-	if (key->window) {
-		mw = container_of(key, struct rxe_mw, key);
-		spin_lock(&mw->lock);
-		err = window_change(mw, qp, bind);
-		spin_unlock(&mw->lock);
-	}
-	rxe_id_put(id);
+	while ((err = try_bind(qp, bind)) == -EAGAIN)
+		cpu_relax();
 	return err;
 }

@@ -9,6 +9,7 @@
  * otherwise the reason is on standard output.
  */
 #include <infiniband/verbs.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ enum {
 			  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
 			  IBV_ACCESS_MW_BIND,
 	PATIENCE	= 20,		/* seconds for a completion */
+	BINDS		= 5000,	/* of one window, by each of two */
 };
 
 struct side {
@@ -576,6 +578,39 @@ static void region_in_use(void)
 	link_end(&l);
 }
 
+static struct ibv_mw *shared;
+
+static void *bind_it(void *qp)
+{
+	int i;
+
+	for (i = 0; i < BINDS; i++)
+		expect(bind(qp, shared, shared->rkey, owner.mr, place(i % 64 * 8), 8,
+			    IBV_ACCESS_REMOTE_WRITE), IBV_WC_SUCCESS, "bind");
+	return NULL;
+}
+
+/*
+ * Two queue pairs bind one window of type 1 at the same time, to the same key: each of them
+ * has to wait until nobody uses the window, the other one included.
+ */
+static void bound_by_two(void)
+{
+	struct link one = link_make(), other = link_make();
+	pthread_t thread;
+
+	shared = window(IBV_MW_TYPE_1);
+	must(!pthread_create(&thread, NULL, bind_it, other.owner), "pthread_create");
+	bind_it(one.owner);
+	must(!pthread_join(thread, NULL), "pthread_join");
+	expect(write_by(one.peer, place((BINDS - 1) % 64 * 8), shared->rkey, 8), IBV_WC_SUCCESS,
+	       "write");
+	must(!memcmp(owner.memory + (BINDS - 1) % 64 * 8, peer.memory, 8), "wrong bytes");
+	must(!ibv_dealloc_mw(shared), "ibv_dealloc_mw");
+	link_end(&one);
+	link_end(&other);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -586,7 +621,7 @@ int main(int argc, char **argv)
 		{ "zero-based-wrap", zero_based_wrap }, { "access-rights", access_rights },
 		{ "other-pd", other_pd },
 		{ "send-inv", send_inv }, { "bind-errors", bind_errors },
-		{ "region-in-use", region_in_use },
+		{ "region-in-use", region_in_use }, { "bound-by-two", bound_by_two },
 	};
 	unsigned int i;
 

@@ -12,7 +12,7 @@ window() {
 	no_leaks
 }
 
-for case in type-1 type-2 zero-based zero-based-wrap access-rights other-pd send-inv bind-errors region-in-use; do
+for case in type-1 type-2 zero-based zero-based-wrap access-rights other-pd send-inv bind-errors region-in-use bound-by-two; do
 	for name in "${wanted[@]}"; do
 		[[ $name != windows && $name != "windows/$case" ]] || check "$case" window "$case"
 	done
