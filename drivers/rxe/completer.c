@@ -642,6 +642,7 @@ static void rnr_nak(struct rxe_qp *qp, u8 syndrome)
 		return;
 	}
 	resend_count(qp, RXE_CNT_RESEND_RNR, sq->una_psn);
+	window_hold(&sq->window);
 	rxe_requester_rewind(qp, sq->una_psn);
 	/* what is lost from here on is a new loss */
 	sq->resend.active = false;

@@ -355,6 +355,32 @@ TEST_CASE("window: starts open, halves when all is lost, not below the floor")
 	CHECK(w.cur == WINDOW_FLOOR);
 }
 
+TEST_CASE("window: a peer that is not ready gets a few packets, and then all again")
+{
+	struct send_window w;
+
+	window_init(&w, 512);
+	for (int i = 0; i < 5; i++) {
+		window_hold(&w);
+		CHECK(w.cur == WINDOW_FLOOR);
+	}
+	window_acked(&w, 1);
+	CHECK(w.cur == 512);
+	/* what is lost meanwhile is not forgotten */
+	window_hold(&w);
+	window_collapse(&w);
+	CHECK(w.cur == WINDOW_FLOOR);
+	window_acked(&w, 1);
+	CHECK(w.cur == 256);
+	window_hold(&w);
+	window_lost(&w, 10);
+	window_acked(&w, 1);
+	CHECK(w.cur == 256 - 10 * WINDOW_LOSS_COST);
+	window_init(&w, 3);
+	window_hold(&w);
+	CHECK(w.cur == 3);
+}
+
 TEST_CASE("window: a small maximum is its own floor")
 {
 	struct send_window w;

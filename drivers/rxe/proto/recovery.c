@@ -275,6 +275,7 @@ void window_init(struct send_window *w, u32 max)
 	w->max = max ? max : 1;
 	w->cur = w->max;
 	w->acked = 0;
+	w->held = 0;
 }
 
 /**
@@ -282,12 +283,17 @@ void window_init(struct send_window *w, u32 max)
  * @w: state
  * @packets: newly acknowledged
  *
- * It opens by one for each WINDOW_GROWTH of them.
+ * It opens by one for each WINDOW_GROWTH of them. A window that was held back is
+ * what it was.
  *
  * Context: caller serialises.
  */
 void window_acked(struct send_window *w, u32 packets)
 {
+	if (w->held) {
+		w->cur = w->held;
+		w->held = 0;
+	}
 	if (w->cur == w->max)
 		return;
 	w->acked += packets;
@@ -299,11 +305,17 @@ void window_acked(struct send_window *w, u32 packets)
 	}
 }
 
+static u32 window_floor(const struct send_window *w)
+{
+	return w->max < WINDOW_FLOOR ? w->max : WINDOW_FLOOR;
+}
+
 static void window_shrink(struct send_window *w, u32 packets)
 {
-	u32 floor = w->max < WINDOW_FLOOR ? w->max : WINDOW_FLOOR;
+	u32 *size = w->held ? &w->held : &w->cur;
+	u32 floor = window_floor(w);
 
-	w->cur = w->cur > floor + packets ? w->cur - packets : floor;
+	*size = *size > floor + packets ? *size - packets : floor;
 	w->acked = 0;
 }
 
@@ -331,7 +343,23 @@ void window_lost(struct send_window *w, u32 packets)
  */
 void window_collapse(struct send_window *w)
 {
-	window_shrink(w, w->cur >> 1);
+	window_shrink(w, (w->held ? w->held : w->cur) >> 1);
+}
+
+/**
+ * window_hold() - the peer is not ready: only look whether it is
+ * @w: state
+ *
+ * What follows a request that the peer has no receive for is dropped. A few packets
+ * are enough to find out, however often that takes; then all may be sent again.
+ *
+ * Context: caller serialises.
+ */
+void window_hold(struct send_window *w)
+{
+	if (!w->held)
+		w->held = w->cur;
+	w->cur = window_floor(w);
 }
 
 /**

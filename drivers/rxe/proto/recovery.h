@@ -62,11 +62,13 @@ struct rto_state {
  * @cur: the limit now
  * @max: the limit without losses
  * @acked: packets acknowledged that the limit has not grown by yet
+ * @held: what @cur is again with the next acknowledgment; 0: nothing is held back
  */
 struct send_window {
 	u32 cur;
 	u32 max;
 	u32 acked;
+	u32 held;
 };
 
 void retry_init(struct retry_state *r, u8 retry_cnt, u8 rnr_retry);
@@ -87,6 +89,7 @@ void window_init(struct send_window *w, u32 max);
 void window_acked(struct send_window *w, u32 packets);
 void window_lost(struct send_window *w, u32 packets);
 void window_collapse(struct send_window *w);
+void window_hold(struct send_window *w);
 
 u64 psn_offset(u32 first_psn, u32 psn, u32 pmtu);
 u16 udp_sport(u32 flow_label, u32 lqpn, u32 rqpn);
