@@ -523,6 +523,15 @@ static int place(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	return err;
 }
 
+/* The receive in use cannot be used: its own fault, and that of its owner. */
+static void receive_failed(struct rxe_qp *qp, enum ib_wc_status status, const char *why)
+{
+	rxe_qp_info(qp, "datagram: %s\n", why);
+	rxe_qp_because(qp, ib_wc_status_msg(status));
+	rxe_recv_fail(qp, status);
+	rxe_qp_error(qp);
+}
+
 /* False: it has to come again, when a page is there. */
 static bool receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
@@ -543,7 +552,15 @@ static bool receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		rxe_rq_count(qp, RXE_CNT_RX_BAD_QKEY, 1);
 		return true;
 	}
-	if ((!qp->rq.have_wqe && !rxe_recv_get(qp)) || wc.byte_len > qp->rq.room) {
+	if (!qp->rq.have_wqe && !rxe_recv_get(qp)) {
+		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
+		return true;
+	}
+	if (unlikely(qp->rq.bad_wqe)) {
+		receive_failed(qp, IB_WC_LOC_QP_OP_ERR, "malformed receive request");
+		return true;
+	}
+	if (wc.byte_len > qp->rq.room) {
 		/* what is too short for this one may be right for the next */
 		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
 		return true;
@@ -556,10 +573,7 @@ static bool receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	if (err == -EAGAIN)
 		return false;
 	if (err) {
-		rxe_qp_info(qp, "datagram: the receive buffer cannot be written\n");
-		rxe_qp_because(qp, ib_wc_status_msg(IB_WC_LOC_PROT_ERR));
-		rxe_recv_fail(qp, IB_WC_LOC_PROT_ERR);
-		rxe_qp_error(qp);
+		receive_failed(qp, IB_WC_LOC_PROT_ERR, "the receive buffer cannot be written");
 	} else if (!rxe_recv_complete(qp, &wc)) {
 		rxe_qp_error(qp);
 		rxe_qp_event(qp, IB_EVENT_QP_FATAL);

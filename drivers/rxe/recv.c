@@ -28,7 +28,8 @@ static bool ring_take(struct rxe_qp *qp, struct rxe_ring *ring, u32 max_sge)
 	barrier();	/* the compiler may not read the ring again */
 	rq->wr_id = posted.wr_id;
 	rq->num_sge = posted.dma.num_sge;
-	if (rq->num_sge > max_sge) {
+	rq->bad_wqe = rq->num_sge > max_sge;
+	if (unlikely(rq->bad_wqe)) {
 		rxe_rq_count(qp, RXE_CNT_RING_VIOLATIONS, 1);
 		trace_rxe_ring(qp, "receive queue: too many elements", rq->num_sge);
 		rq->num_sge = 0;

@@ -428,6 +428,8 @@ static enum resp_error place_send(struct rxe_qp *qp, const struct rxe_rxpkt *pkt
 
 	if (!rq->have_wqe && !rxe_recv_get(qp))
 		return RESP_ERR_RNR;
+	if (unlikely(rq->bad_wqe))
+		return RESP_ERR_RECV_WQE;
 	if (rq->done + pkt->payload_len > rq->room)
 		return RESP_ERR_RECV_TOO_SHORT;
 	if (pkt->payload_len)
@@ -449,6 +451,8 @@ static enum resp_error place_write(struct rxe_qp *qp, const struct rxe_rxpkt *pk
 	if ((pkt->op->flags & OPF_RWR) && (pkt->op->flags & OPF_END) &&
 	    !rq->have_wqe && !rxe_recv_get(qp))
 		return RESP_ERR_RNR;
+	if (unlikely(rq->have_wqe && rq->bad_wqe))
+		return RESP_ERR_RECV_WQE;
 	rq->fault.ahead = rq->length - rq->done;
 	if (pkt->payload_len)
 		err = rxe_mem_write(qp, rq->rkey, rq->va + rq->done, pkt->part,
@@ -681,7 +685,7 @@ static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		return;
 	rq->progress = MSG_NONE;
 	rq->psn = psn_add(pkt->psn, 1);
-	if (err == RESP_ERR_LOCAL_OP || err == RESP_ERR_CQ_OVERRUN)
+	if (resp_error_info(err)->local)
 		request_failed(qp, pkt->opcode, pkt->psn, err);
 	else if (err == RESP_ERR_RNR || err == RESP_ERR_RECV_TOO_SHORT)
 		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);

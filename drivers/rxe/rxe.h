@@ -693,6 +693,7 @@ struct rxe_resp_read {
  * @progress: the message in progress, @done bytes of it are in place
  * @va: of an RDMA WRITE in progress, like @rkey and @length
  * @have_wqe: a receive WQE is in use: @wr_id, @num_sge, @sge, with @room bytes
+ * @bad_wqe: it is none that a post could have made
  * @res: @num_res saved requests, @res_next is overwritten next
  * @read: responses under way
  * @ack_pending: an ACK is due when the queue has been worked off
@@ -733,6 +734,7 @@ struct rxe_rq {
 	u32			rkey;
 	u32			length;
 	bool			have_wqe;
+	bool			bad_wqe;
 	u64			wr_id;
 	u32			num_sge;
 	u32			room;

@@ -21,12 +21,13 @@ static const struct {
 	{ RESP_ERR_OPCODE_SEQ, CLASS_C, 0x61, true, 9, false, true },
 	{ RESP_ERR_OPCODE_UNSUPPORTED, CLASS_C, 0x61, true, 9, false, true },
 	{ RESP_ERR_LENGTH, CLASS_C, 0x61, true, 9, false, true },
-	{ RESP_ERR_RKEY, CLASS_C, 0x62, true, 10, true, false },
+	{ RESP_ERR_RKEY, CLASS_C, 0x62, true, 8, true, false },
 	{ RESP_ERR_RECV_TOO_SHORT, CLASS_C, 0x61, true, 1, false, false },
 	{ RESP_ERR_ALIGN, CLASS_C, 0x61, true, 0, false, true },
 	{ RESP_ERR_TOO_MANY_READS, CLASS_C, 0x61, true, 0, false, true },
 	{ RESP_ERR_RNR, CLASS_RNR, 0x20, false, 0, false, false },
 	{ RESP_ERR_LOCAL_OP, CLASS_C, 0x63, true, 4, false, false },
+	{ RESP_ERR_RECV_WQE, CLASS_C, 0x63, true, 2, false, false },
 	{ RESP_ERR_CQ_OVERRUN, CLASS_C, 0x63, true, 0, false, false },
 	{ RESP_ERR_INVALIDATE, CLASS_C, 0x62, true, 9, true, false },
 	{ RESP_ERR_REPLAY_LOST, CLASS_D, 0, false, 0, false, false },
@@ -46,6 +47,9 @@ TEST_CASE("errors: the table, line by line")
 		CHECK(info->wc_status_responder == x.wc);
 		CHECK(info->access_event == x.access_event);
 		CHECK(info->request_event == x.request_event);
+		/* what an unreliable connection ends of, too (9.8.2) */
+		CHECK(info->local == (x.e == RESP_ERR_LOCAL_OP || x.e == RESP_ERR_RECV_WQE ||
+				      x.e == RESP_ERR_CQ_OVERRUN));
 	}
 }
 

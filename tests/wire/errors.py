@@ -128,6 +128,9 @@ fatal("atomic-not-aligned", "atomic on an address that 8 does not divide",
       roce.NAK_INVALID, REQUEST, lambda test: test.send(roce.FETCH_ADD, test.atmeth(1, 0, 4)))
 fatal("too-many-reads", "READ where max_dest_rd_atomic is 0",
       roce.NAK_INVALID, REQUEST, reth(roce.READ_REQUEST, 64), reads=0)
+for label, code, words in (("atomic", roce.FETCH_ADD, "FETCH ADD"), ("swap", roce.CMP_SWAP, "COMPARE SWAP")):
+    fatal(f"too-many-{label}s", f"{words} where max_dest_rd_atomic is 0", roce.NAK_INVALID, REQUEST,
+          lambda test, c=code: test.send(c, test.atmeth(1)), reads=0)
 fatal("invalidate", "SEND with invalidate of an unknown key",
       roce.NAK_ACCESS, [], send(roce.SEND_ONLY_INV, b"\xca\xfe\x01\x02", b"abcd"),
       receive=verbs.REM_INV_REQ_ERR)
@@ -200,8 +203,7 @@ class Narrow(verbs.Queue):
         super().__init__(device, cqe=1)
 
 
-@case("cq-overrun")
-def cq_overrun():
+def cq_overrun(last):
     """No room for a receive completion: 0x63, an event of each queue, and once."""
     with Stranger(queue=Narrow) as test:
         test.device.events()
@@ -213,9 +215,19 @@ def cq_overrun():
             test.msn += 1
             test.acked()
             test.step(messages=0)
-        test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)
+        last(test)
         test.refused(roce.NAK_OPERATION)
         equal(sorted(test.device.events()), OVERRUN, "events")
+        for index in range(room):
+            found = test.queue.received()
+            equal((found.wr_id, found.status), (index, verbs.SUCCESS), "receive")
+        flushed(test)
+
+
+case("cq-overrun")(lambda: cq_overrun(
+    lambda test: test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)))
+case("cq-overrun-write-imm")(lambda: cq_overrun(
+    lambda test: test.send(roce.WRITE_ONLY_IMM, test.reth(4) + b"\1\2\3\4", b"abcd", ackreq=True)))
 
 
 def harmless(test, what):
@@ -316,6 +328,33 @@ def rnr_write_last_imm():
         test.queue.no_completion(test.queue.rcq, "a copy")
         equal(test.memory.get(total), bytes(total), "memory after a copy")
         test.step(messages=0)
+        test.good_write()
+
+
+@case("rnr-write-only-imm")
+def rnr_write_only_imm():
+    """The same with one packet: nothing of it is placed while it has to wait."""
+    imm = b"\1\2\3\4"
+    with Stranger(rnr_timer=9) as test:
+        test.device.events()
+        test.memory.put(bytes(SIZE))
+
+        def ask_it():
+            test.send(roce.WRITE_ONLY_IMM, test.reth(100, 8) + imm, DATA[:100], ackreq=True)
+
+        for _ in range(2):
+            ask_it()
+            test.acked(syndrome=roce.RNR | 9)
+        equal(test.memory.get(SIZE), bytes(SIZE), "memory that has to wait")
+        harmless(test, "after an RNR NAK")
+        test.receive(8, SIZE - 8, wr_id=4)
+        test.receive(8, SIZE - 8, wr_id=5)
+        ask_it()
+        test.msn += 1
+        test.acked()
+        test.step(messages=0)
+        whole(test, 4, 100, imm)
+        equal(test.memory.get(116), bytes(8) + DATA[:100] + bytes(8), "bytes of the WRITE")
         test.good_write()
 
 
@@ -461,6 +500,28 @@ def access_mid_write():
         test.refused(roce.NAK_ACCESS)
         equal(memory.get(3 * MTU, MTU), bytes(3 * MTU), "memory behind it")
         equal(test.device.events(), ACCESS, "events")
+        flushed(test)
+
+
+@case("access-mid-write-imm")
+def access_mid_write_imm():
+    """The same with immediate data: the receive that it takes has the error, and no event."""
+    with Stranger() as test:
+        test.device.events()
+        memory = verbs.Memory(test.device.pd, 4096)
+        for wr_id in (40, 41):
+            test.receive(64, wr_id=wr_id)
+        test.send(roce.WRITE_FIRST, roce.reth(memory.address, memory.rkey, 2 * MTU), FULL,
+                  ackreq=True)
+        test.acked()
+        test.step(messages=0)
+        memory.close()
+        test.send(roce.WRITE_LAST_IMM, b"\1\2\3\4", DATA[MTU:2 * MTU], ackreq=True)
+        test.refused(roce.NAK_ACCESS)
+        for wr_id, status in ((40, verbs.LOC_ACCESS_ERR), (41, verbs.FLUSH_ERR)):
+            found = test.queue.received()
+            equal((found.wr_id, found.status), (wr_id, status), "receive")
+        equal(test.device.events(), [], "events: the completion says it")
         flushed(test)
 
 
@@ -610,16 +671,21 @@ def executed(test):
     test.good_write()
 
 
+def ready_to_receive(test):
+    """INIT to RTR."""
+    modify(test, e.IBV_QPS_RTR, e.IBV_QP_AV | e.IBV_QP_PATH_MTU | e.IBV_QP_DEST_QPN
+           | e.IBV_QP_RQ_PSN | e.IBV_QP_MAX_DEST_RD_ATOMIC | e.IBV_QP_MIN_RNR_TIMER,
+           path_mtu=verbs.MTUS[MTU], dest_qp_num=OUR_QPN, rq_psn=FIRST,
+           max_dest_rd_atomic=16, min_rnr_timer=1,
+           ah_attr=verbs.address(test.device, test.near))
+
+
 @case("state-rtr")
 def state_rtr():
     """Ready to receive: all is executed and answered; the first packet is an event."""
     with Stranger(state="INIT") as test:
         told(test.device)
-        modify(test, e.IBV_QPS_RTR, e.IBV_QP_AV | e.IBV_QP_PATH_MTU | e.IBV_QP_DEST_QPN
-               | e.IBV_QP_RQ_PSN | e.IBV_QP_MAX_DEST_RD_ATOMIC | e.IBV_QP_MIN_RNR_TIMER,
-               path_mtu=verbs.MTUS[MTU], dest_qp_num=OUR_QPN, rq_psn=FIRST,
-               max_dest_rd_atomic=16, min_rnr_timer=1,
-               ah_attr=verbs.address(test.device, test.near))
+        ready_to_receive(test)
         equal(told(test.device), [], "events before a packet")
         executed(test)
         executed(test)
@@ -642,6 +708,25 @@ def state_sqd():
         modify(test, e.IBV_QPS_RTS)
         test.good_write()
         events(test.device, [])
+
+
+@case("state-refusals")
+def state_refusals():
+    """What is refused in RTR and in SQD ends the connection as it does in RTS."""
+    with Stranger(state="INIT") as test:
+        ready_to_receive(test)
+        told(test.device)
+        ask(test, roce.WRITE_ONLY, dead())
+        test.refused(roce.NAK_ACCESS)
+        events(test.device, ACCESS + [e.IBV_EVENT_COMM_EST])
+        flushed(test)
+    with Stranger() as test:
+        modify(test, e.IBV_QPS_SQD)
+        told(test.device)
+        ask(test, roce.FETCH_ADD, region(verbs.ALL & ~verbs.ATOMIC))
+        test.refused(roce.NAK_ACCESS)
+        events(test.device, ACCESS)
+        flushed(test)
 
 
 def unheard(test):

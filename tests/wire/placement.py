@@ -7,7 +7,6 @@ libibverbs has no call for FLUSH before its version 45: here the request is put 
 the mapped send queue, as the library does, and the next post rings the bell.
 """
 
-import ctypes
 import mmap
 import os
 import struct
@@ -17,6 +16,7 @@ import pyverbs.enums as e
 from pyverbs.pyverbs_error import PyverbsError
 from pyverbs.qp import QPCap, QPEx, QPInitAttrEx
 
+import mapped
 import roce
 import verbs
 import wire
@@ -231,43 +231,24 @@ def flush_persistent_region():
 
 # ---- the device asks --------------------------------------------------------------
 
-class SendRing:
-    """The send queue of a QP as the provider has mapped it."""
+# Of an element of a send queue: its size, and where its data are described
+WQE, DMA = 208, 184
 
-    HEAD, DATA, WQE, DMA = 128, 384, 208, 184
 
-    def __init__(self, before):
-        found = [self._shape(line) for line in self.maps() if line not in before]
-        self.shift, self.mask, self.start = max(found)
-        check(1 << self.shift > self.WQE, "no send queue is mapped")
-
-    @staticmethod
-    def maps():
-        """Mappings of the device's queues."""
-        with open("/proc/self/maps", encoding="ascii") as file:
-            return {line.split()[0] for line in file if "/uverbs" in line}
-
-    @staticmethod
-    def _shape(line):
-        start = int(line.split("-")[0], 16)
-        shift, mask = struct.unpack("=II", ctypes.string_at(start, 8))
-        return shift, mask, start
-
-    def put(self, wqe):
-        """Fill the next element, and count it as posted; nobody is told."""
-        head = ctypes.c_uint32.from_address(self.start + self.HEAD)
-        at = self.start + self.DATA + (head.value << self.shift)
-        ctypes.memmove(at, wqe, len(wqe))
-        head.value = head.value + 1 & self.mask
+def send_ring(before):
+    """The send queue that has been mapped since."""
+    ring = mapped.Ring(before)
+    check(1 << ring.shift > WQE, "no send queue is mapped")
+    return ring
 
 
 def flush_wqe(wr_id, placement, selectivity, length, memory=None):
     """A FLUSH as the provider writes it, of our memory or a device's."""
     address, rkey = (memory.address, memory.rkey) if memory else (REMOTE, RKEY)
-    wqe = bytearray(SendRing.WQE)
+    wqe = bytearray(WQE)
     struct.pack_into("=QIII", wqe, 0, wr_id, 0, WR_FLUSH, e.IBV_SEND_SIGNALED)
     struct.pack_into("=QIIBB", wqe, 24, address, 0, rkey, placement, selectivity)
-    struct.pack_into("=II", wqe, SendRing.DMA, length, length)
+    struct.pack_into("=II", wqe, DMA, length, length)
     return bytes(wqe)
 
 
@@ -275,9 +256,9 @@ def flush_wqe(wr_id, placement, selectivity, length, memory=None):
 def ask_flush():
     """The request byte for byte; it takes a place of max_rd_atomic and waits for its
     response, which brings nothing."""
-    before = SendRing.maps()
+    before = mapped.maps()
     with Asking(outstanding=2) as test:
-        ring = SendRing(before)
+        ring = send_ring(before)
         for index, (placement, selectivity) in enumerate(((1, 0), (2, 1), (3, 0))):
             ring.put(flush_wqe(index, placement, selectivity, 0x10000))
         test.post(wr_id=3)
@@ -302,9 +283,9 @@ def ask_flush():
 @case("ask-flush-refused")
 def ask_flush_refused():
     """A NAK ends it with its status, and the rest is flushed."""
-    before = SendRing.maps()
+    before = mapped.maps()
     with Asking() as test:
-        SendRing(before).put(flush_wqe(1, GLOBAL, RANGE, 64))
+        send_ring(before).put(flush_wqe(1, GLOBAL, RANGE, 64))
         test.post(wr_id=2)
         test.next()
         test.ack(plan(0, test), roce.NAK_ACCESS, 0)
@@ -378,9 +359,9 @@ class AskingBoth(Asking):
     """The device asks for either of the two; what it asks for comes in its own time."""
 
     def __init__(self, **options):
-        before = SendRing.maps()
+        before = mapped.maps()
         super().__init__(queue=AtomicWriter, **options)
-        self.ring = SendRing(before)
+        self.ring = send_ring(before)
 
     def post_flush(self, wr_id):
         """A FLUSH, which the next post of another kind tells the device of."""
@@ -511,10 +492,10 @@ def two_bad_wire():
     finds the value of its own, not one that came again."""
     near = verbs.Device("rxe0", wire.NEAR4)
     back = verbs.Memory(near.pd, 4096)
-    before = SendRing.maps()
+    before = mapped.maps()
     here, there = AtomicWriter(near), verbs.Queue(Far.device[4])
     try:
-        ring = SendRing(before)
+        ring = send_ring(before)
         memory = verbs.Memory(Far.device[4].pd, 4096, verbs.ALL | ACCESS_GLOBAL)
     except Exception as error:
         raise Skip(f"the RDMA core takes no flag for FLUSH: {error}") from error

@@ -16,6 +16,7 @@ from pyverbs.qp import QPAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import RecvWR
 
+import mapped
 import roce
 import verbs
 from harness import Failure, case, check, equal, main
@@ -51,6 +52,48 @@ def uc_executed():
         test.put(roce.WRITE_LAST, DATA[MTU:MTU + 3])
         soon(lambda: test.memory.get(MTU + 3) == DATA[:MTU + 3], "the WRITE is not in place")
         test.silent()
+
+
+# Receive queues have elements of 128 bytes; where one says how many places it has
+RECEIVES, NUM_SGE = 7, 28
+
+
+def malformed(make, put):
+    """A receive that no library posts, with more places than there can be, is in error of
+    its own, and so is its queue pair; to a datagram as to a connection."""
+    before = mapped.maps()
+    with make() as test:
+        ring = mapped.Ring(before, RECEIVES)
+        test.device.events()
+        for wr_id in (7, 8):
+            test.receive(64, wr_id=wr_id)
+        ring.write(struct.pack("=I", 0xffff), NUM_SGE, 2)
+        put(test)
+        for wr_id, status in ((7, verbs.LOC_QP_OP_ERR), (8, verbs.FLUSH_ERR)):
+            found = test.queue.received()
+            equal((found.wr_id, found.status), (wr_id, status), "receive")
+        soon(test.queue.in_error, "the queue pair is not in its error state")
+        equal(test.device.events(), [], "events: the completion says it")
+
+
+def malformed_rc(test):
+    """A SEND: it is answered, too (9.9, remote operational error)."""
+    test.send(roce.SEND_ONLY, b"", b"abcd", ackreq=True)
+    test.acked(syndrome=roce.NAK_OPERATION)
+
+
+def malformed_imm(test):
+    """A WRITE with immediate data, of which nothing is placed."""
+    test.memory.put(bytes(64))
+    test.send(roce.WRITE_ONLY_IMM, test.reth(4) + b"\1\2\3\4", b"abcd", ackreq=True)
+    test.acked(syndrome=roce.NAK_OPERATION)
+    equal(test.memory.get(64), bytes(64), "memory")
+
+
+for label, kind, action in (("rc", Stranger, malformed_rc), ("write-imm", Stranger, malformed_imm),
+                            ("uc", Unreliable, lambda test: test.put(roce.SEND_ONLY, b"abcd")),
+                            ("ud", Datagrams, lambda test: test.put(b"abcd"))):
+    case(f"malformed-receive-{label}")(lambda k=kind, a=action: malformed(k, a))
 
 
 @case("uc-gap-drops-the-message")

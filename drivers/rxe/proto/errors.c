@@ -45,7 +45,8 @@ static const struct resp_error_info table[RESP_ERR_COUNT] = {
 		.class = CLASS_C,
 		.syndrome = NAK_REM_ACCESS,
 		.qp_error = true,
-		.wc_status_responder = WCS_REM_ACCESS_ERR,
+		/* of a WRITE with immediate data, whose memory is here (11.6.2) */
+		.wc_status_responder = WCS_LOC_ACCESS_ERR,
 		.access_event = true,
 	},
 	[RESP_ERR_RECV_TOO_SHORT] = {
@@ -80,12 +81,22 @@ static const struct resp_error_info table[RESP_ERR_COUNT] = {
 		.syndrome = NAK_REM_OP,
 		.qp_error = true,
 		.wc_status_responder = WCS_LOC_PROT_ERR,
+		.local = true,
+	},
+	[RESP_ERR_RECV_WQE] = {
+		.name = "malformed receive request",
+		.class = CLASS_C,
+		.syndrome = NAK_REM_OP,
+		.qp_error = true,
+		.wc_status_responder = WCS_LOC_QP_OP_ERR,
+		.local = true,
 	},
 	[RESP_ERR_CQ_OVERRUN] = {
 		.name = "CQ overrun",
 		.class = CLASS_C,
 		.syndrome = NAK_REM_OP,
 		.qp_error = true,
+		.local = true,
 	},
 	[RESP_ERR_INVALIDATE] = {
 		.name = "invalidate failed",

@@ -21,6 +21,7 @@ enum resp_error {
 	RESP_ERR_TOO_MANY_READS,	/* where max_dest_rd_atomic is 0 */
 	RESP_ERR_RNR,			/* no receive WQE */
 	RESP_ERR_LOCAL_OP,		/* local fault on the receive buffer */
+	RESP_ERR_RECV_WQE,		/* receive WQE that no post has written */
 	RESP_ERR_CQ_OVERRUN,		/* no room for the receive completion */
 	RESP_ERR_INVALIDATE,		/* SEND WITH INVALIDATE of a wrong key */
 	RESP_ERR_REPLAY_LOST,		/* duplicate READ or atomic, not saved */
@@ -65,6 +66,8 @@ enum {
  *	would take; 0 if none completes
  * @access_event: without a receive WQE, raise the access error event of the QP
  * @request_event: without a receive WQE, raise the request error event of the QP
+ * @local: a fault of this side, which ends an unreliable connection, too; to that
+ *	any other error is a packet to be dropped (9.8.2)
  */
 struct resp_error_info {
 	const char *name;
@@ -74,6 +77,7 @@ struct resp_error_info {
 	u8 wc_status_responder;
 	bool access_event;
 	bool request_event;
+	bool local;
 };
 
 const struct resp_error_info *resp_error_info(enum resp_error e);
