@@ -12,13 +12,16 @@ import time
 
 import pyverbs.enums as e
 
+import errors
 import roce
 import verbs
 from harness import case, check, equal, main
-from stranger import ANSWER, DATA, MTU, REMOTE, RKEY, Asking, Far, plan, view
+from stranger import ANSWER, DATA, MTU, REMOTE, RKEY, Asking, Far, Stranger, plan, view
 
 # Sends again by itself after 20 ms, 40 ms, ...; gives up late, as this program may be
 TIMEOUT = 18
+# That is what the timer is for; the attribute alone means 1.07 s
+EARLY = min(verbs.PATIENCE / 40, 1.0)
 # What a busy machine may add to a time
 LATE = 2.0
 
@@ -52,6 +55,13 @@ def msn(count=1):
     return roce.aeth(roce.ACK_UNLIMITED, count)
 
 
+def by_the_timer(first, again):
+    """The clock began with a packet, and what was not answered came again by the timer that
+    follows round trips: it begins with 20 ms, and is not as long as the attribute's time."""
+    took = again.stamp - first.stamp
+    check(0.015 <= took < EARLY, f"sent again after {took * 1000:.1f} ms")
+
+
 def response(test, index, count, payload):
     """One packet of a READ response."""
     first, last = index == 0, index == count - 1
@@ -69,7 +79,7 @@ def fetch_add(test, wr_id=1):
 
 def asked_atomic(test, index=0):
     """The next request is that FETCH ADD."""
-    test.asked(roce.FETCH_ADD, plan(index, test), roce.atmeth(REMOTE, RKEY, 3))
+    return test.asked(roce.FETCH_ADD, plan(index, test), roce.atmeth(REMOTE, RKEY, 3))
 
 
 @case("ack-lost")
@@ -77,8 +87,8 @@ def ack_lost():
     """The ACK of a WRITE and of a SEND: the same packet comes again, and no other."""
     with Patient(timeout=TIMEOUT) as test:
         test.post()
-        for _ in range(3):
-            test.asked_write()
+        first, again, _ = (test.asked_write() for _ in range(3))
+        by_the_timer(first, again)
         test.ack(plan(0, test))
         test.completed(1)
         test.post(e.IBV_WR_SEND, wr_id=2)
@@ -96,11 +106,13 @@ def read_response_lost(lost):
     # only of the last one nothing tells but the timer
     with Patient(timeout=TIMEOUT if lost == 3 else 0) as test:
         test.post(e.IBV_WR_RDMA_READ, total)
-        test.asked_read(length=total)
+        first = test.asked_read(length=total)
         for index in range(4):
             if index != lost:
                 response(test, index, 4, fresh)
-        test.asked_read(plan(lost, test), MTU, lost * MTU)
+        again = test.asked_read(plan(lost, test), MTU, lost * MTU)
+        if lost == 3:
+            by_the_timer(first, again)
         test.reply(roce.RESP_ONLY, plan(lost, test), msn(), fresh[lost * MTU:(lost + 1) * MTU])
         test.completed(1)
         equal(test.memory.get(total), fresh, "bytes of the READ")
@@ -128,8 +140,7 @@ def atomic_response():
     """The result of an atomic is lost: the same request comes again."""
     with Patient(timeout=TIMEOUT) as test:
         fetch_add(test)
-        for _ in range(2):
-            asked_atomic(test)
+        by_the_timer(asked_atomic(test), asked_atomic(test))
         test.reply(roce.ATOMIC_ACK, plan(0, test), msn() + struct.pack(">Q", 99))
         test.completed(1)
         equal(struct.unpack("=Q", test.memory.get(8))[0], 99, "result")
@@ -205,12 +216,12 @@ def nak_lost():
     with Patient(timeout=TIMEOUT) as test:
         for index in range(3):
             test.post(wr_id=index)
-        for index in range(3):
-            test.asked_write(plan(index, test))
+        first, _, _ = (test.asked_write(plan(index, test)) for index in range(3))
         test.ack(plan(0, test))
         test.completed(0)
-        # no NAK for the second; what was behind it has been kept
-        test.asked_write(plan(1, test))
+        # no NAK for the second; what was behind it has been kept. The clock began with the
+        # first of all
+        by_the_timer(first, test.asked_write(plan(1, test)))
         test.ack(plan(2, test), msn=3)
         test.completed(1)
         test.completed(2)
@@ -259,6 +270,88 @@ def answers_twice():
         test.reply(roce.RESP_ONLY, plan(3, test), msn(4), b"S" * 64)
         test.completed(4)
         equal(test.memory.get(64), b"S" * 64, "bytes of the READ")
+
+
+@case("read-responses-twice")
+def read_responses_twice():
+    """Each response of a long READ twice, at once and when the next READ is under way; the
+    copies have other bytes, and none of them is found in memory."""
+    total = 3 * MTU
+    fresh, other = bytes(reversed(DATA[:total])), DATA[:total]
+
+    def part(first, index, payload):
+        test.reply((roce.RESP_FIRST, roce.RESP_MIDDLE, roce.RESP_LAST)[index],
+                   plan(first + index, test), b"" if index == 1 else msn(first // 3 + 1),
+                   payload[index * MTU:(index + 1) * MTU])
+
+    with Asking() as test:
+        test.post(e.IBV_WR_RDMA_READ, total, wr_id=1)
+        test.asked_read(length=total)
+        for index in range(3):
+            part(0, index, fresh)
+            part(0, index, other)
+        test.completed(1)
+        equal(test.memory.get(total), fresh, "bytes of the first READ")
+        test.memory.put(bytes(total))
+        test.post(e.IBV_WR_RDMA_READ, total, wr_id=2)
+        test.asked_read(plan(3, test), total)
+        for index in range(3):
+            part(0, index, other)
+        test.waits("responses of long ago")
+        equal(test.memory.get(total), bytes(total), "memory")
+        for index in range(3):
+            part(3, index, fresh)
+            part(3, index, other)
+            part(0, 2 - index, other)
+        test.completed(2)
+        test.waits("each READ completes once")
+        equal(test.memory.get(total), fresh, "bytes of the second READ")
+        test.silent()
+
+
+@case("requests-behind-a-hole")
+def requests_behind_a_hole():
+    """A WRITE is lost, and a READ of three packets and an atomic behind it come too early:
+    when it is here all is executed in order, the READ finds its bytes, and the atomic is
+    executed once. So it stays when all of it comes once more."""
+    total, counter, place = 2 * MTU + 100, 2 * 4096, MTU - 4
+    with Stranger() as test:
+        def responses(middle):
+            data = DATA[:place] + middle + DATA[place + 8:total]
+            for index in range(3):
+                test.answer(*errors.response(index, 3, read, data, test.msn))
+
+        def added():
+            test.answer(roce.ATOMIC_ACK, add, msn(3) + struct.pack(">Q", 41))
+
+        test.memory.put(DATA[:total])
+        test.memory.put(struct.pack("=Q", 41), counter)
+        hole, read, add = (roce.psn_add(test.psn, index) for index in (0, 1, 4))
+        errors.ask(test, roce.READ_REQUEST, test.memory, total, psn=read)
+        test.acked(hole, roce.NAK_SEQUENCE)
+        errors.ask(test, roce.FETCH_ADD, test.memory, offset=counter, psn=add)
+        test.silent()
+        equal(test.memory.get(8, counter), struct.pack("=Q", 41), "counter before the WRITE")
+        test.write(b"in front", place)
+        test.msn = 2
+        responses(b"in front")
+        test.msn = 3
+        added()
+        # what was kept is acknowledged once more
+        test.acked(add)
+        test.silent()
+        equal(test.memory.get(8, counter), struct.pack("=Q", 42), "counter")
+        test.memory.put(b"newer!!!", place)
+        test.memory.put(struct.pack("=Q", 1000), counter)
+        test.write(b"in front", place, ackreq=True)
+        test.acked(add)
+        errors.ask(test, roce.READ_REQUEST, test.memory, total, psn=read)
+        responses(b"newer!!!")
+        errors.ask(test, roce.FETCH_ADD, test.memory, offset=counter, psn=add)
+        added()
+        equal(test.memory.get(8, counter), struct.pack("=Q", 1000), "counter after duplicates")
+        test.step(5, 0)
+        test.good_write()
 
 
 @case("ack-overtaken")
@@ -331,6 +424,75 @@ def rnr_restores_retries():
         test.completed(1)
 
 
+def sent_now(test):
+    """PSNs of all that is sent, up to the next pause."""
+    found, packet = [], test.next()
+    while packet:
+        found.append(packet.psn)
+        packet = test.next(verbs.PATIENCE / 200)
+    return found
+
+
+@case("rnr-sends-little")
+def rnr_sends_little():
+    """A peer that says again and again that it is not ready is not sent all of 200 messages
+    each time; when it is ready they all arrive, in order."""
+    count = 200
+    with Asking(queue=lambda device: verbs.Queue(device, depth=count)) as test:
+        for index in range(count):
+            test.post(e.IBV_WR_SEND, wr_id=index)
+        for index in range(count):
+            packet = test.next()
+            check(packet is not None, f"message {index} is not sent")
+            equal((packet.opcode, packet.psn, packet.payload),
+                  (roce.SEND_ONLY, plan(index, test), DATA[:64]), "message")
+        for number in range(1, 11):
+            test.ack(plan(0, test), roce.RNR | 1, 0)
+            found = sent_now(test)
+            check(found, f"nothing is sent after RNR NAK {number}")
+            equal(found, [plan(index, test) for index in range(len(found))], "PSNs")
+            # a window that has closed is 16 packets
+            check(number < 3 or len(found) <= 32,
+                  f"{len(found)} packets are sent after RNR NAK {number}")
+        arrived = len(found)
+        test.ack(plan(arrived - 1, test), msn=arrived)
+        while arrived < count:
+            packet = test.next()
+            check(packet is not None, f"nothing is sent after message {arrived}")
+            equal((packet.opcode, packet.psn), (roce.SEND_ONLY, plan(arrived, test)), "message")
+            arrived += 1
+            if packet.ackreq:
+                test.ack(plan(arrived - 1, test), msn=arrived)
+        for index in range(count):
+            test.completed(index)
+        test.silent()
+
+
+@case("naks-for-ever")
+def naks_for_ever():
+    """A peer that only ever misses the same packet gets it a few times: by its first NAK,
+    which later ones repeat, and by the timer; then the retries are used up."""
+    retry_count = 2
+    with Asking(timeout=12, retry=retry_count) as test:
+        found = []
+        for index in (1, 2):
+            test.post(wr_id=index)
+        packet = test.next()
+        while packet and len(found) < 100:
+            found.append(packet.psn)
+            for _ in range(10):
+                test.ack(plan(0, test), roce.NAK_SEQUENCE, 0)
+            packet = test.next(1)
+        test.completed(1, verbs.RETRY_EXC_ERR)
+        test.completed(2, verbs.FLUSH_ERR)
+        check(test.queue.in_error(), "the queue pair is not in its error state")
+        # each retry is a packet, and what a NAK made come again comes once more in between
+        check(retry_count + 1 <= found.count(plan(0, test)) <= 2 * (retry_count + 1),
+              f"the missing packet was sent {found.count(plan(0, test))} times")
+        check(found.count(plan(1, test)) <= 1 and set(found) <= {plan(0, test), plan(1, test)},
+              f"PSNs {[hex(psn) for psn in found]}")
+
+
 def dead(timeout, count):
     """Nobody answers: given up after 1 to 4 times what timeout and retry_cnt promise
     (11.6.2), one packet at a time."""
@@ -349,6 +511,42 @@ def dead(timeout, count):
 
 for exponent, retry in ((1, 0), (8, 7), (12, 3), (14, 0), (14, 3), (16, 1)):
     case(f"dead-peer-{exponent}-{retry}")(lambda t=exponent, r=retry: dead(t, r))
+
+
+def dead_exactly(count):
+    """A timeout that is shorter than any first wait is charged each time: as many packets
+    as there are retries, and the first."""
+    with Asking(timeout=10, retry=count) as test:
+        test.post()
+        test.completed(1, verbs.RETRY_EXC_ERR)
+        equal([p.psn for p in test.tap.drain()], [plan(0, test)] * (count + 1), "PSNs")
+
+
+for retry in (0, 3, 7):
+    case(f"dead-peer-packets-{retry}")(lambda r=retry: dead_exactly(r))
+
+
+@case("dead-peer-all-kinds")
+def dead_all_kinds():
+    """A READ, an atomic and 20 WRITEs on their way: only the oldest request comes again. It
+    has the error, and the others are flushed, in order, each once."""
+    count = 22
+    with Asking(timeout=14, retry=2) as test:
+        # all of them at once, before any timer runs
+        errors.modify(test, e.IBV_QPS_SQD)
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=0)
+        fetch_add(test)
+        for index in range(2, count):
+            test.post(wr_id=index)
+        errors.modify(test, e.IBV_QPS_RTS)
+        test.completed(0, verbs.RETRY_EXC_ERR)
+        for index in range(1, count):
+            test.completed(index, verbs.FLUSH_ERR)
+        # after 20 ms and 40 ms more, which cost no retry, then after 67 ms each
+        equal([p.psn for p in test.tap.drain()],
+              [plan(index, test) for index in range(count)] + [plan(0, test)] * 4, "PSNs")
+        test.silent()
+        test.queue.no_completion(test.queue.scq, "all are here")
 
 
 @case("dead-peer-never")
