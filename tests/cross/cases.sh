@@ -8,9 +8,9 @@
 # shellcheck source=tests/lib/capture.sh
 . "$here/../lib/capture.sh"
 
-# ends KIND: each is the client once; index is that of the GID
+# ends KIND: index is that of the GID
 ends() {
-	local kind=$1 mtu client file=$dir/wire-$1
+	local kind=$1 file=$dir/wire-$1
 
 	if [ "$me" -eq 1 ]; then
 		# a packet as it came, not one with those that came with it
@@ -18,12 +18,7 @@ ends() {
 		capture_begin here "$file.tcpdump" -i eth0 -s 0 -B 65536 -w "/tmp/wire-$kind.pcap" udp port 4791 ||
 			{ result "not ok wire-$kind: tcpdump does not start"; return; }
 	fi
-	for mtu in 256 512 1024 2048 4096; do
-		for client in 1 2; do
-			address=$kind turn "$client" "everything-$kind-$mtu" "$dir/programs.$me/ends" rxe0 "$index" \
-				"$mtu" PORT
-		done
-	done
+	everything
 	[ "$me" -eq 1 ] || return
 	capture_end "$file.tcpdump" && cp "/tmp/wire-$kind.pcap" "$file.pcap" ||
 		result "not ok wire-$kind: tcpdump lost packets"
