@@ -451,9 +451,8 @@ def rnr_sends_little():
             found = sent_now(test)
             check(found, f"nothing is sent after RNR NAK {number}")
             equal(found, [plan(index, test) for index in range(len(found))], "PSNs")
-            # a window that has closed is 16 packets
-            check(number < 3 or len(found) <= 32,
-                  f"{len(found)} packets are sent after RNR NAK {number}")
+            # enough to see whether it is ready
+            check(len(found) <= 16, f"{len(found)} packets are sent after RNR NAK {number}")
         arrived = len(found)
         test.ack(plan(arrived - 1, test), msn=arrived)
         while arrived < count:
