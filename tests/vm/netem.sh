@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# netem.sh - a bad wire, and whether it was one: for the tests loss and loss-long.
+# netem.sh - a bad wire, and whether it was one: for the tests loss and loss-long; and what
+# others count of both ends.
 
 netem_there() { modprobe -q sch_netem && command -v tc >/dev/null; }
 

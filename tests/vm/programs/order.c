@@ -2,9 +2,11 @@
 /*
  * order - what a reliable connection promises about the order of things, from rxe0 to rxe1.
  *
- *	order [-6] ITEMS [SEED]
+ *	order [-6] [-p] ITEMS [SEED]
  *
- * So many items, 16 at a time, over one connection (-6: over IPv6), beside each other:
+ * So many items, or as many as it has begun when it gets SIGTERM, 16 at a time, over one
+ * connection (-6: over IPv6; -p: with packets of 4 KiB, and patient: it needs half a minute
+ * without an answer to give up), beside each other:
  *
  *	a message	WRITE to the slot of the item, and a SEND behind it: when that is
  *			received, the slot holds the WRITE; receives come in order
@@ -18,6 +20,7 @@
  */
 #include <infiniband/verbs.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,9 +36,10 @@
 enum {
 	DEPTH		= 16,		/* items at a time */
 	REQUESTS	= 3 * DEPTH,
-	SLOT		= 8192,		/* eight packets */
+	SLOT		= 8192,		/* eight packets; of a patient one, two */
 	UNUSED		= 0xa5,
 	LONG		= 60,		/* seconds without a completion */
+	PATIENT		= 20,		/* timeout of a QP: 4.3 s, and eight times */
 	ACCESS		= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 };
@@ -83,6 +87,7 @@ static uint32_t owner[REQUESTS];		/* items of requests */
 static uint32_t awaited[DEPTH];			/* items of receives */
 static uint64_t posted, completed, receives, received, total, bytes;
 static uint32_t counts[KINDS];
+static volatile sig_atomic_t enough;
 
 static uint8_t pattern(uint32_t n, int part, uint32_t k)
 {
@@ -296,6 +301,8 @@ static void run(uint32_t num)
 
 	memset(far.slot, UNUSED, sizeof(far.slot));
 	while (finished < num) {
+		if (enough)
+			num = begun;
 		while (begun < num && begun - finished < DEPTH)
 			begin(begun++);
 		/* no matter which of the two completes first */
@@ -314,17 +321,35 @@ static void run(uint32_t num)
 		FAIL("a completion too many: of %" PRIu64, wc.wr_id);
 }
 
+static void on_term(int sig)
+{
+	(void)sig;
+	enough = 1;
+}
+
 int main(int argc, char **argv)
 {
-	bool six = argc > 1 && !strcmp(argv[1], "-6");
+	bool six = false;
+	int option;
 
-	argc -= six;
-	argv += six;
-	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: order [-6] ITEMS [SEED]\n");
+	while ((option = getopt(argc, argv, "6p")) >= 0) {
+		if (option == '6') {
+			six = true;
+		} else if (option == 'p') {
+			rc_mtu = IBV_MTU_4096;
+			rc_timeout = PATIENT;
+		} else {
+			optind = argc;
+		}
+	}
+	argc -= optind;
+	argv += optind;
+	if (argc < 1 || argc > 2) {
+		fprintf(stderr, "usage: order [-6] [-p] ITEMS [SEED]\n");
 		return 2;
 	}
-	seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 2654435761u + getpid();
+	signal(SIGTERM, on_term);
+	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL) * 2654435761u + getpid();
 	seed |= 1;
 	printf("seed %" PRIu64 "\n", seed);
 	fflush(stdout);
@@ -332,7 +357,7 @@ int main(int argc, char **argv)
 	side_open(&to, "rxe1", &far, sizeof(far), six);
 	rc_connect(to.qp, to.gid_index, &from.gid, from.qp->qp_num, ACCESS, 4);
 	rc_connect(from.qp, from.gid_index, &to.gid, to.qp->qp_num, ACCESS, 4);
-	run(strtoul(argv[1], NULL, 0));
+	run(strtoul(argv[0], NULL, 0));
 	printf("%u messages, %u overlaps, %u atomics in order, %" PRIu64 " bytes\n",
 	       counts[MESSAGE], counts[OVERLAP], counts[ATOMIC], bytes);
 	return counts[MESSAGE] && counts[OVERLAP] && counts[ATOMIC] ? 0 : 1;

@@ -8,6 +8,7 @@
 
 #include <infiniband/verbs.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "need.h"
@@ -44,14 +45,17 @@ static inline int gid_find(struct ibv_context *context, bool six, union ibv_gid 
 	FAIL("no IPv%d address", six ? 6 : 4);
 }
 
-/* Packets of 1 KiB; on a wire that loses some there is time enough to repeat them. */
+/* On a wire that loses some there is time enough to repeat them; who wants more sets them. */
+static enum ibv_mtu rc_mtu = IBV_MTU_1024;
+static uint8_t rc_timeout = 16;
+
 static inline void rc_connect(struct ibv_qp *qp, int gid_index, const union ibv_gid *peer,
 			      uint32_t number, int access, int rd_atomic)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .path_mtu = IBV_MTU_1024,
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .path_mtu = rc_mtu,
 		.qp_access_flags = access, .dest_qp_num = number, .min_rnr_timer = 1,
-		.timeout = 16, .retry_cnt = 7, .rnr_retry = 7,
+		.timeout = rc_timeout, .retry_cnt = 7, .rnr_retry = 7,
 		.max_rd_atomic = rd_atomic, .max_dest_rd_atomic = rd_atomic,
 		.ah_attr = { .is_global = 1, .port_num = 1,
 			     .grh = { .dgid = *peer, .sgid_index = gid_index, .hop_limit = 64 } },

@@ -13,8 +13,8 @@
 # OUT of it is counted, IN of the other one.
 payload_from() {
 	case $1 in
-	client) OUT=rxe1 FROM=n2 FROM_DEV=veth1 IN=rxe0 TO=n1 TO_DEV=veth0 ;;
-	server) OUT=rxe0 FROM=n1 FROM_DEV=veth0 IN=rxe1 TO=n2 TO_DEV=veth1 ;;
+	client) OUT=rxe1 FROM=n2 FROM_DEV=veth1 IN=rxe0 TO=n1 TO_DEV=veth0 TO_HOST=1 ;;
+	server) OUT=rxe0 FROM=n1 FROM_DEV=veth0 IN=rxe1 TO=n2 TO_DEV=veth1 TO_HOST=2 ;;
 	esac
 }
 
@@ -98,6 +98,36 @@ neighbour_gone() {
 	"$TO" ip link set "$TO_DEV" arp off && "$FROM" ip neigh flush dev "$FROM_DEV"
 }
 neighbour_back() { "$TO" ip link set "$TO_DEV" arp on; }
+
+# The same after so long that the stack has given it up, or is about to
+neighbour_given_up() {
+	local known
+
+	known=$("$FROM" ip neigh show to "10.1.0.$TO_HOST" dev "$FROM_DEV")
+	echo "neighbour: $known"
+	neighbour_back || return
+	grep -qE 'FAILED|INCOMPLETE' <<<"$known" || bad "the neighbour is known: $known"
+}
+
+# Over IPv6 a netdev without ARP is asked all the same. At neither end a question is heard:
+# who asks tells its own address by it.
+neighbour6_gone() {
+	local ns
+
+	for ns in ns1 ns2; do
+		ip netns exec $ns nft -f - <<-END || return
+			table inet rxeneighbour {
+				chain in {
+					type filter hook input priority 0;
+					icmpv6 type nd-neighbor-solicit drop
+				}
+			}
+		END
+	done
+	# which may find some of it there again, and say so; whether it was enough is seen
+	"$FROM" ip -6 neigh flush dev "$FROM_DEV" || true
+}
+neighbour6_back() { n1 nft delete table inet rxeneighbour && n2 nft delete table inet rxeneighbour; }
 
 # Over IPv6: who names the netdev, as the driver does, needs no route over IPv4.
 route_gone() {
@@ -210,15 +240,18 @@ queue_stopped=(stopper -- outage 0.3 stop_queue wake_queue)
 
 check setup setup || return
 # first: a link that goes down loses its IPv6 addresses
-check start-v6 start v6 client ib_write_bw -s 65536 &&
-	check route outage 1 route_gone route_back &&
+if check start-v6 start v6 client ib_write_bw -s 65536 &&
+	check route outage 1 route_gone route_back; then
 	needs firewall-v6 "${firewall[@]}"
+	needs neighbour-v6 nf_tables nft -- outage 1 neighbour6_gone neighbour6_back
+fi
 check alive-v6 still_alive
 finish
 check start start v4 client ib_write_bw -s 65536 || { finish; return; }
 needs firewall "${firewall[@]}"
 needs filter "${filter[@]}"
 check neighbour outage 1 neighbour_gone neighbour_back
+check neighbour-failed outage 4 neighbour_gone neighbour_given_up
 check link outage 1 link_down link_up
 needs queue sch_tbf -- tiny_queue
 needs queue-stopped "${queue_stopped[@]}"

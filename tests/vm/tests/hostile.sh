@@ -4,6 +4,9 @@
 # stranger on the wire who sends damaged copies of what passes by, while others
 # work. hostile-long is the same for minutes. SEED=N repeats a run's choices.
 
+# shellcheck source=tests/vm/netem.sh
+. "$VM/netem.sh"
+
 SECONDS_EACH=${HOSTILE_SECONDS:-4}
 SEED=${SEED:-$RANDOM$RANDOM}
 
@@ -31,11 +34,13 @@ lies() {
 	no_leaks && pingpong -n 20
 }
 
-# stranger: on both ends, between queue pairs that come and go
+# stranger: on both ends, between queue pairs that come and go. It damages so much that some of
+# it must have been found out.
 stranger() {
-	local pids=() pid status=0
+	local pids=() pid status=0 found=0
 
 	echo "seed $SEED"
+	[ -z "${RXE_OURS-}" ] || found=$(of_both icrc_errors rx_malformed)
 	ip netns exec ns1 "$PROGRAMS/intruder" veth0 "$SECONDS_EACH" "$SEED" &
 	pids+=($!)
 	ip netns exec ns2 "$PROGRAMS/intruder" veth1 "$SECONDS_EACH" $((SEED + 1)) &
@@ -47,6 +52,11 @@ stranger() {
 	done
 	[ $status -eq 0 ] || return
 	echo "$(counter rxe0 rx_malformed) malformed, $(counter rxe0 icrc_errors) bad sums, $(counter rxe0 nak_sent) NAKs"
+	if [ -n "${RXE_OURS-}" ]; then
+		found=$(($(of_both icrc_errors rx_malformed) - found))
+		echo "$found damaged packets found"
+		[ $found -ge 10 ] || bad "nothing was tested: $found damaged packets found" || return
+	fi
 	no_leaks && pingpong -n 20
 }
 

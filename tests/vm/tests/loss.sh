@@ -56,16 +56,19 @@ rate() {
 		awk '$1 == 65536 { printf "%d\n", $4 * 1000 }' "$CASE_LOG.client"
 }
 
-# speed OPERATION: with 5 % lost, a tenth of the bandwidth is left
+# speed OPERATION LOSS PERCENT: with so much lost, PERCENT % of the bandwidth are left, on a
+# wire that is otherwise the same
 speed() {
-	local whole lossy=0
+	local whole=0 lossy=0
 
-	veth_bursts single && whole=$(rate "$1" 1000) && wire loss 5% && lossy=$(rate "$1" 300)
+	veth_bursts single && wire delay 0 && whole=$(rate "$1" 1000) && wire loss "$2" &&
+		lossy=$(rate "$1" 300)
 	wire
 	veth_bursts whole || return
 	echo "$lossy of $whole KB/s"
 	[ "$lossy" -gt 0 ] || bad "no transfer" || return
-	[ $((lossy * 10)) -ge "$whole" ] || bad "$lossy KB/s, of $whole without loss"
+	[ $((lossy * 100)) -ge $((whole * $3)) ] ||
+		bad "$lossy KB/s with $2 lost, of $whole without: less than $3 %"
 }
 
 export LIMIT=$((PATIENCE * 2))
@@ -90,9 +93,16 @@ if netem_there; then
 	check order-reorder-bursts on_wire whole delay 1ms reorder 25% -- order -6 1000
 	check order-duplicate on_wire single duplicate 5% -- order 1000
 	check order-duplicate-bursts on_wire whole duplicate 5% -- order 1000
+	# all of it at once, and so much of it that what repairs a loss is lost as well
+	check order-mixture on_wire single delay 1ms 1ms loss 5% duplicate 2% corrupt 0.5% -- order 600
+	check order-loss-10 on_wire whole loss 10% -- order -6 400
 	check economy on_wire single loss 1% -- economy 120
-	check speed-write speed write
-	check speed-read speed read
+	check speed-write speed write 5% 15
+	check speed-read speed read 5% 15
+	# loss-long and bench --loss demand half of it; here it is short, so that the slow end of
+	# one transfer counts, and other guests may have the processor meanwhile
+	check speed-write-1 speed write 1% 35
+	check speed-read-1 speed read 1% 35
 else
 	check netem skip "no sch_netem or no tc here"
 fi

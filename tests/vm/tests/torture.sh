@@ -7,10 +7,17 @@
 # Every other life is one over IPv6. torture-long is the same for minutes. SEED=N repeats
 # the random choices of a run.
 
+# shellcheck source=tests/vm/netem.sh
+. "$VM/netem.sh"
+# shellcheck source=tests/vm/disturb.sh
+. "$VM/disturb.sh"
+
 SECONDS_EACH=${TORTURE_SECONDS:-3}
 SEED=${SEED:-$RANDOM$RANDOM}
 RANDOM=$((SEED % 32768))
 STORM=
+# How often each kind was done
+declare -gA COUNT=()
 
 # any WORD...: one of them, in ANY; a subshell's RANDOM would not be the seed's
 any() { shift $((RANDOM % $#)); ANY=$1; }
@@ -82,82 +89,118 @@ crowd() {
 	still_works && cleanup_all
 }
 
-# What a network does to its users and takes back
-disturb() {
-	local ns dev
+# storm_there: one that has begun; the next one, if the last one has ended
+storm_there() {
+	local lines
 
-	any 1 2
-	ns=$ANY
-	dev=veth$((ns - 1))
-	any carrier mtu address6 address4 own6 bursts queue netem route flush
-	case $ANY in
-	carrier)
-		ip netns exec "ns$ns" ip link set "$dev" down
-		sleep 0.0$((RANDOM % 10))
-		ip netns exec "ns$ns" ip link set "$dev" up
-		# IPv6 addresses go with it
-		ip netns exec "ns$ns" ip -6 addr add "fd01::$ns/64" dev "$dev" nodad 2>/dev/null
-		;;
-	mtu)
-		any 1500 4500 9000 600
-		ip netns exec "ns$ns" ip link set "$dev" mtu "$ANY"
-		;;
-	address6)
-		ip netns exec "ns$ns" ip addr add fd01::77/64 dev "$dev" nodad 2>/dev/null
-		ip netns exec "ns$ns" ip addr del fd01::77/64 dev "$dev"
-		;;
-	address4)
-		ip netns exec "ns$ns" ip addr del "10.1.0.$ns/24" dev "$dev"
-		ip netns exec "ns$ns" ip addr add "10.1.0.$ns/24" dev "$dev"
-		;;
-	own6)
-		ip netns exec "ns$ns" ip -6 addr del "fd01::$ns/64" dev "$dev"
-		ip netns exec "ns$ns" ip -6 addr add "fd01::$ns/64" dev "$dev" nodad
-		;;
-	bursts)
-		any whole cut single
-		veth_bursts "$ANY"
-		;;
-	queue)
-		any 1 1000
-		ip netns exec "ns$ns" ip link set "$dev" txqueuelen "$ANY"
-		any 1 10
-		ip netns exec "ns$ns" tc qdisc replace dev "$dev" root pfifo limit "$ANY"
-		ip netns exec "ns$ns" tc qdisc del dev "$dev" root
-		;;
-	netem)
-		ip netns exec "ns$ns" tc qdisc replace dev "$dev" root netem delay 5ms 5ms loss 5%
-		sleep 0.1
-		ip netns exec "ns$ns" tc qdisc del dev "$dev" root
-		;;
-	route) ip netns exec "ns$ns" ip route change 10.1.0.0/24 dev "$dev" metric "$RANDOM" ;;
-	flush)
-		ip netns exec "ns$ns" ip neigh flush dev "$dev"
-		ip netns exec "ns$ns" ip route flush cache
-		;;
-	esac
-	sleep 0.0$((RANDOM % 10))
-} 2>/dev/null
-
-network() {
-	local end=$((SECONDS + SECONDS_EACH)) kind
-
-	setup || return
+	if [ -n "$STORM" ]; then
+		storm_ended || return 0
+		storm_ends 0 || return
+	fi
+	# it needs an address to begin with
+	ports_are_back || return
+	touch "$CASE_LOG.storm"
+	lines=$(($(wc -l <"$CASE_LOG.storm") + 1))
 	storm_start 6 "$SECONDS_EACH"
-	while [ $SECONDS -lt $end ]; do
-		disturb
+	eventually storm_begun "$lines" || bad "the storm does not begin"
+}
+
+# disturbed KIND...: each was, at least once
+disturbed() {
+	local kind status=0
+
+	for kind; do
+		echo "$kind: ${COUNT[$kind]-0} times"
+		[ "${COUNT[$kind]-0}" -gt 0 ] || bad "not done in this run: $kind" || status=1
 	done
-	storm_ends 0 || return
-	# as net_up has made it
-	veth_bursts whole
-	n1 ip link set veth0 mtu "$VETH_MTU"
-	n2 ip link set veth1 mtu "$VETH_MTU"
+	return $status
+}
+
+# ports_are_back: and addresses
+ports_are_back() {
+	local kind
+
 	eventually port_is rxe0 ACTIVE && eventually port_is rxe1 ACTIVE || bad "a port stays down" || return
 	for kind in v4 $(! has_ipv6 || echo v6); do
 		eventually gid_index rxe0 "$kind" >/dev/null && eventually gid_index rxe1 "$kind" >/dev/null ||
 			bad "an address stays away: $kind" || return
 	done
-	still_works && cleanup_all
+}
+
+# Storms, one after the other, and what a network does to its users and takes back: each kind
+# once, in any order, and then again while there is time.
+network() {
+	local end=$((SECONDS + SECONDS_EACH)) kind
+
+	setup || return
+	STORM='' COUNT=()
+	kinds_here
+	while :; do
+		shuffled "${KINDS[@]}"
+		for kind in "${ORDER[@]}"; do
+			storm_there || return
+			AWAY=0.0$((RANDOM % 10))
+			any 600 1500 9000
+			SMALL=$ANY
+			any 1 2
+			echo "$SECONDS: $kind, ns$ANY, $STORM_GID"
+			disturb "$kind" "$ANY" || return
+			COUNT[$kind]=$((${COUNT[$kind]-0} + 1))
+		done
+		[ $SECONDS -lt $end ] || break
+	done
+	storm_ends 0 && disturbed "${KINDS[@]}" && ports_are_back && still_works && cleanup_all
+}
+
+patient_ended() { ! kill -0 "$PATIENT" 2>/dev/null; }
+patient_moved() { patient_ended || [ $(($(counter rxe1 rcvd_pkts) - SEEN)) -gt 20 ]; }
+
+# patient_moves WHEN: the program goes on
+patient_moves() {
+	SEEN=$(counter rxe1 rcvd_pkts)
+	eventually patient_moved || bad "nothing moves $1" || return
+	! patient_ended || bad "the program has ended $1: $(tail -n 1 "$CASE_LOG.order")"
+}
+
+# patient v4|v6: who waits long enough lives through what takes the path away for a moment; each
+# time what was lost is sent again, the rest of it is in order and the right bytes, and done
+# once (programs/order.c). Its packets need more than the small MTU.
+patient() {
+	local end=$((SECONDS + SECONDS_EACH)) kind again options=(-p)
+	local kinds=(carrier mtu address4 neighbours cache length)
+	local felt=" carrier mtu address4 "
+
+	! has_ipv6 || kinds+=(address6)
+	! netem_there || kinds+=(queue)
+	[ "$1" = v4 ] || options+=(-6) felt=" carrier mtu address6 "
+	setup || return
+	COUNT=() AWAY=0.3 SMALL=1500
+	"$PROGRAMS/order" "${options[@]}" 1000000000 "$SEED" >"$CASE_LOG.order" 2>&1 &
+	PATIENT=$!
+	# shellcheck disable=SC2034 # for traffic_kill
+	TRAFFIC=$PATIENT
+	patient_moves "before anything happens" || return
+	while :; do
+		shuffled "${kinds[@]}"
+		for kind in "${ORDER[@]}"; do
+			any 1 2
+			echo "$SECONDS: $kind, ns$ANY"
+			[ -z "${RXE_OURS-}" ] || again=$(of_both retransmitted_packets)
+			disturb "$kind" "$ANY" && patient_moves "after: $kind, ns$ANY" || return
+			COUNT[$kind]=$((${COUNT[$kind]-0} + 1))
+			[ -n "${RXE_OURS-}" ] && [[ $felt == *" $kind "* ]] || continue
+			again=$(($(of_both retransmitted_packets) - again))
+			[ $again -gt 0 ] || bad "nothing was tested: nobody felt: $kind, ns$ANY" || return
+		done
+		[ $SECONDS -lt $end ] || break
+	done
+	kill -TERM "$PATIENT"
+	eventually patient_ended || bad "the program does not end" || return
+	wait "$PATIENT" || bad "order: status $?: $(tail -n 1 "$CASE_LOG.order")" || return
+	# shellcheck disable=SC2034 # likewise
+	TRAFFIC=
+	tail -n 1 "$CASE_LOG.order"
+	disturbed "${kinds[@]}" && ports_are_back && still_works && cleanup_all
 }
 
 # goes WHAT: below the storm
@@ -183,10 +226,17 @@ goes() {
 		eventually device_gone rxe$((1 - n)) || bad "rxe$((1 - n)) outlives its netdev"
 		;;
 	module)
-		# refused at once as long as somebody uses it
 		timeout "$PATIENCE" modprobe -r rdma_rxe
-		[ $? -ne 124 ] || bad "modprobe -r hangs" || return
-		# unloaded before anybody used it, the storm has ended already
+		n=$?
+		[ $n -ne 124 ] || bad "modprobe -r hangs" || return
+		if core_makes_links; then
+			# devices are taken away from who uses them, and the storm ends by itself
+			[ $n -eq 0 ] ||
+				bad "modprobe -r: status $n, refcnt $(cat /sys/module/rdma_rxe/refcnt 2>&1)"
+			return
+		fi
+		# an older core may refuse, at once, as long as somebody uses it; unloaded before
+		# that, the storm has ended already
 		kill "$STORM" 2>/dev/null || true
 		;;
 	kill) kill -9 "$STORM" ;;
@@ -226,6 +276,11 @@ devices() {
 }
 
 [ -x "${PROGRAMS:-.}/storm" ] || { check programs skip "no programs: start it with tests/run vm"; return; }
-for case in life network devices crowd; do
-	check "$case" "$case" || { echo "seed $SEED"; fresh_start; }
+for case in life network devices crowd 'patient v4' 'patient v6'; do
+	if [ "$case" = 'patient v6' ] && ! has_ipv6; then
+		check patient-v6 skip "this kernel has no IPv6"
+		continue
+	fi
+	# shellcheck disable=SC2086 # a function, and maybe its argument
+	check "${case// /-}" $case || { echo "seed $SEED"; fresh_start; }
 done

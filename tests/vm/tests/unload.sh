@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # unload.sh - the module is unloaded while packets that it has sent sit in a queue
 # that lets go of one in seconds: what frees them later must still be there. paths.sh
-# does it with a queue that a process holds. (netem would not do: it lets the sender
-# forget what it delays.)
+# does it with a queue that a process holds. netem is the other way round: it lets the
+# sender forget what it delays, so that the module goes at once, and packets outlive it.
 
 # queue: packets of a transfer that has been killed are in a queue
 queue() {
@@ -42,4 +42,35 @@ pingpong_started() {
 queued() { n2 tc -s qdisc show dev veth1 | sed -n 's/.*backlog [^ ]* \([0-9]*\)p.*/\1/p'; }
 queue_holds() { [ "$(queued)" -gt 0 ]; }
 
+# delayed MODE: packets of a transfer that has been killed are on a wire that takes seconds
+# (see veth_bursts for MODE), and arrive when the module has gone. Nothing of it may be needed
+# then, neither to cut nor to free them.
+delayed() {
+	local before
+
+	modprobe -q sch_netem || { skip "no sch_netem here"; return; }
+	setup && veth_bursts "$1" && traffic_start || return
+	n2 tc qdisc add dev veth1 root netem limit 10000 delay $((PATIENCE / 15))s ||
+		bad "tc does not take netem" || return
+	eventually queue_holds || bad "the wire holds nothing" || return
+	traffic_kill
+	link_delete rxe0 && link_delete rxe1 && driver_unload || return
+	before=$(arrivals)
+	echo "$(queued) packets or bursts on the wire, $before have arrived"
+	queue_holds || bad "all has arrived before the module is unloaded: nothing tested" || return
+	eventually queue_empty || bad "$(queued) packets stay on the wire" || return
+	sleep 1
+	echo "$(arrivals) have arrived"
+	# a burst that has to be cut is lost without the module
+	[ "$1" = cut ] || [ "$(arrivals)" -gt "$before" ] ||
+		bad "nothing came off the wire: nothing tested" || return
+	net_down
+	setup && pingpong -n 20 && cleanup_all
+}
+
+queue_empty() { [ "$(queued)" -eq 0 ]; }
+arrivals() { n1 cat /sys/class/net/veth0/statistics/rx_packets; }
+
 check queue queue || fresh_start
+check delayed delayed whole || fresh_start
+check delayed-cut delayed cut || fresh_start
