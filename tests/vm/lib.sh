@@ -94,6 +94,10 @@ check() {
 	else
 		rm -f "$CASE_LOG.splats"
 	fi
+	# what was called bad and then passed over is bad all the same
+	if [ "$status" -eq 0 ] && [ -s "$REASON" ]; then
+		status=1
+	fi
 	if [ "$status" -eq 77 ]; then
 		printf 'skip %s/%s: %s\n' "$FILE" "$case" "$(tr '\n' ' ' <"$REASON")"
 	elif [ "$status" -eq 0 ]; then
