@@ -267,6 +267,75 @@ def flush_persistent():
         test.refused(roce.NAK_ACCESS)
 
 
+class WrittenBack:
+    """What is written back from the CPU's caches, seen by a probe of the kernel's function
+    for that, which other users of persistent memory have no reason to call meanwhile."""
+
+    TRACING = "/sys/kernel/tracing"
+    EVENT = "rxe_wire/written_back"
+    HERE = f"{TRACING}/instances/rxe_wire"
+
+    @classmethod
+    def _write(cls, name, text, mode="w"):
+        with open(f"{cls.TRACING}/{name}", mode, encoding="ascii") as file:
+            file.write(text)
+
+    def __enter__(self):
+        if not os.path.exists(f"{self.TRACING}/kprobe_events"):
+            raise Skip("this kernel has no probes that become events")
+        # "a": who truncates it removes the probes of others
+        self._write("kprobe_events",
+                    f"p:{self.EVENT} arch_wb_cache_pmem address=$arg1:x64 size=$arg2:u64\n", "a")
+        os.mkdir(self.HERE)
+        self._write(f"instances/rxe_wire/events/{self.EVENT}/enable", "1")
+        return self
+
+    def __exit__(self, *_):
+        self._write(f"instances/rxe_wire/events/{self.EVENT}/enable", "0")
+        os.rmdir(self.HERE)
+        self._write("kprobe_events", f"-:{self.EVENT}\n", "a")
+
+    def ranges(self):
+        """First and last address of each range since the last call; neighbours are one."""
+        with open(f"{self.HERE}/trace", encoding="ascii") as file:
+            found = re.findall(r"written_back: .*address=0x([0-9a-f]+) size=(\d+)", file.read())
+        self._write("instances/rxe_wire/trace", "")
+        merged = []
+        for first, size in sorted((int(address, 16), int(size)) for address, size in found):
+            if not merged or first > merged[-1][1] + 1:
+                merged.append([first, first])
+            merged[-1][1] = max(merged[-1][1], first + size - 1)
+        return merged
+
+
+@case("flush-persistent-written-back")
+def flush_written_back():
+    """By each FLUSH for persistence what the caches hold of its range is written back, all of
+    it; who leaves that out is not found out by looking at memory."""
+    backing = persistent_memory()
+    both = ACCESS_GLOBAL | ACCESS_PERSISTENT
+    with Flushable(rights=both, access=both, backing=backing) as test, WrittenBack() as seen:
+        start = None
+        for placement in (PERSISTENT, GLOBAL | PERSISTENT):
+            for options, offset, length in (({"selectivity": REGION}, 0, SIZE),
+                                            ({"length": SIZE}, 0, SIZE), ({}, 0, 64),
+                                            ({"length": 4097, "offset": 8191}, 8191, 4097),
+                                            ({"length": 8, "offset": SIZE - 8}, SIZE - 8, 8)):
+                test.write(b"written", offset)
+                test.step()
+                test.flush(placement, **options)
+                test.msn += 1
+                done(test)
+                test.step(messages=0)
+                found = seen.ranges()
+                # the kernel's address of the region, which is in one piece
+                start = found[0][0] if found and start is None else start
+                check(any(first <= start + offset and start + offset + length - 1 <= last
+                          for first, last in found),
+                      f"{options}: written back, from the region's begin on: "
+                      f"{[(first - (start or 0), last - (start or 0)) for first, last in found]}")
+
+
 @case("flush-persistent-region")
 def flush_persistent_region():
     """Ordinary memory cannot be made persistent: its registration says so."""
