@@ -7,6 +7,7 @@ pad bytes and ICRC (stranger.py). Where silence is demanded, a good request
 follows, and its answer must be the only one.
 """
 
+import errno
 import struct
 
 import pyverbs.enums as e
@@ -704,6 +705,29 @@ def migration_bit():
             test.msn += 1
             test.acked()
             test.step(messages=0)
+
+
+@case("no-other-path")
+def no_other_path():
+    """There is one path, and none to migrate to: the device says so, and refuses another."""
+    with Stranger() as test:
+        flags = test.device.context.query_device().device_cap_flags
+        equal(flags & e.IBV_DEVICE_AUTO_PATH_MIG, 0, "IBV_DEVICE_AUTO_PATH_MIG")
+        other, rearm = QPAttr(qp_state=e.IBV_QPS_RTS), QPAttr(qp_state=e.IBV_QPS_RTS)
+        other.alt_ah_attr, other.alt_port_num = verbs.address(test.device, test.near), 1
+        rearm.path_mig_state = e.IBV_MIG_REARM
+        # newer cores have the first of them refused before the driver is asked
+        for attr, bit, errors in ((other, e.IBV_QP_ALT_PATH, (errno.EINVAL, errno.EOPNOTSUPP)),
+                                  (rearm, e.IBV_QP_PATH_MIG_STATE, (errno.EOPNOTSUPP,))):
+            try:
+                test.queue.qp.modify(attr, bit)
+            except PyverbsRDMAError as error:
+                check(error.error_code in errors, f"errno {error.error_code} instead of {errors}")
+            else:
+                check(False, f"an attribute of another path is taken: {bit:#x}")
+        found = test.queue.qp.query(e.IBV_QP_PATH_MIG_STATE)[0].path_mig_state
+        equal(found, e.IBV_MIG_MIGRATED, "state of migration")
+        test.good_write()
 
 
 def from_elsewhere(version, source):

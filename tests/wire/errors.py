@@ -150,9 +150,9 @@ def region(access=verbs.ALL, foreign=False):
     return verbs.Memory(other_pd() if foreign else Far.device[4].pd, 4096, access)
 
 
-def dead():
+def dead(access=verbs.ALL):
     """A region that was there until just now."""
-    gone = verbs.Memory(Far.device[4].pd, 4096)
+    gone = verbs.Memory(Far.device[4].pd, 4096, access)
     gone.close()
     return gone
 

@@ -9,6 +9,8 @@ the mapped send queue, as the library does, and the next post rings the bell.
 
 import mmap
 import os
+import platform
+import re
 import struct
 import subprocess
 
@@ -20,13 +22,16 @@ import mapped
 import roce
 import verbs
 import wire
-from harness import Skip, case, check, equal, main
+from errors import ACCESS, REQUEST, dead, flushed, region
+from harness import Failure, Skip, case, check, equal, main
 from stranger import REMOTE, RKEY, SIZE, Asking, Far, Stranger, plan
 
 GLOBAL, PERSISTENT = 1, 2
 RANGE, REGION = 0, 1
 ACCESS_GLOBAL, ACCESS_PERSISTENT = 1 << 8, 1 << 9
 WR_FLUSH, WC_FLUSH, WC_ATOMIC_WRITE = 14, 8, 9
+# Where the RDMA core has flags for FLUSH; a driver before that cannot be given any
+FLUSH_SINCE = (6, 2)
 VALUE = bytes(range(0xa1, 0xa9))
 
 
@@ -36,18 +41,27 @@ def done(test, psn=None):
                 roce.aeth(roce.ACK_UNLIMITED, test.msn))
 
 
+def flushable(pd, size, access=ACCESS_GLOBAL, backing=None):
+    """A region that peers may flush. Where there is a flag to say so, it is taken."""
+    try:
+        return verbs.Memory(pd, size, verbs.ALL | access, backing)
+    except Exception as error:  # whatever the library makes of it
+        if tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2]) < FLUSH_SINCE:
+            raise Skip(f"the RDMA core has no flag for FLUSH: {error}") from error
+        raise Failure(f"a region that may be flushed is refused: {error}") from error
+
+
 class Flushable(Stranger):
     """A device whose memory may be flushed by peers."""
 
-    def __init__(self, region=ACCESS_GLOBAL, access=ACCESS_GLOBAL, backing=None):
+    def __init__(self, rights=ACCESS_GLOBAL, access=ACCESS_GLOBAL, backing=None):
         access |= verbs.READ | verbs.WRITE | verbs.ATOMIC
         super().__init__(access=access)
         try:
-            self.memory = verbs.Memory(self.device.pd, SIZE, verbs.ALL | region, backing)
-        except Exception as error:
+            self.memory = flushable(self.device.pd, SIZE, rights, backing)
+        except (Failure, Skip):
             self.__exit__()
-            check(backing is None, f"this region is refused: {error}")
-            raise Skip(f"the RDMA core takes no flag for FLUSH: {error}") from error
+            raise
         self.own = True
 
     def __exit__(self, *_):
@@ -85,16 +99,39 @@ def atomic_write():
         test.good_write()
 
 
+# What the owner of a queue pair hears of a request that is refused, once
+EVENTS = {roce.NAK_INVALID: REQUEST, roce.NAK_ACCESS: ACCESS}
+
+
 def refused(name, text, syndrome, send, **options):
-    """A case: a request that earns a NAK."""
+    """A case: a request that earns a NAK, and ends the connection as any other would.
+
+    It must not change the memory that send() returns, or test.memory.
+    """
     def run():
         with Flushable(**options) as test:
             test.memory.put(bytes(64))
-            send(test)
+            test.device.events()
+            memory = send(test) or test.memory
             test.refused(syndrome)
-            equal(test.memory.get(64), bytes(64), "memory")
+            equal(memory.get(64), bytes(64), "memory")
+            equal(test.device.events(), EVENTS[syndrome], "events")
+            flushed(test)
     run.__doc__ = text
     case(name)(run)
+
+
+def write_to(test, memory):
+    """An ATOMIC WRITE of other memory than the queue pair's own."""
+    test.send(roce.ATOMIC_WRITE, roce.reth(memory.address, memory.rkey, 8), VALUE)
+    return memory
+
+
+def flush_of(test, memory, selectivity):
+    """A FLUSH of other memory, which has the right."""
+    test.send(roce.FLUSH,
+              roce.feth(GLOBAL, selectivity) + roce.reth(memory.address, memory.rkey, 64))
+    return memory
 
 
 for label, length, payload in (("short", 8, 4), ("long", 8, 12), ("empty", 8, 0), ("says-less", 4, 8),
@@ -109,6 +146,12 @@ refused("atomic-write-bad-key", "Memory that nobody offered.", roce.NAK_ACCESS,
         lambda t: t.send(roce.ATOMIC_WRITE, t.reth(8, 0, t.memory.rkey ^ 0x100), VALUE))
 refused("atomic-write-beyond", "Behind the end of the region.", roce.NAK_ACCESS,
         lambda t: t.send(roce.ATOMIC_WRITE, t.reth(8, SIZE), VALUE))
+refused("atomic-write-other-pd", "A region of another protection domain.", roce.NAK_ACCESS,
+        lambda t: write_to(t, region(foreign=True)))
+refused("atomic-write-deregistered", "A region that is gone.", roce.NAK_ACCESS,
+        lambda t: write_to(t, dead()))
+refused("atomic-write-region-no-right", "A region that permits all but to write to it.",
+        roce.NAK_ACCESS, lambda t: write_to(t, region(verbs.ALL & ~verbs.WRITE)))
 
 
 @case("atomic-write-no-right")
@@ -163,10 +206,16 @@ refused("flush-bad-key", "A key that nobody offered.", roce.NAK_ACCESS,
 refused("flush-region-bad-key", "The same for a whole region.", roce.NAK_ACCESS,
         lambda t: t.flush(selectivity=REGION, rkey=t.memory.rkey ^ 0x100))
 refused("flush-no-right", "A region that may not be flushed.", roce.NAK_ACCESS,
-        lambda t: t.flush(), region=0)
+        lambda t: t.flush(), rights=0)
 refused("flush-qp-no-right", "A queue pair that takes no FLUSH.", roce.NAK_INVALID,
         lambda t: t.flush(), access=0)
-
+refused("flush-wraps", "A range that goes on at the beginning of all addresses.", roce.NAK_ACCESS,
+        lambda t: t.flush(length=64, offset=-t.memory.address - 32))
+for label, which in (("", RANGE), ("region-", REGION)):
+    refused(f"flush-{label}other-pd", "A region of another protection domain.", roce.NAK_ACCESS,
+            lambda t, w=which: flush_of(t, region(verbs.ALL | ACCESS_GLOBAL, True), w))
+    refused(f"flush-{label}deregistered", "A region that is gone.", roce.NAK_ACCESS,
+            lambda t, w=which: flush_of(t, dead(verbs.ALL | ACCESS_GLOBAL), w))
 
 refused("flush-persistent-no-right", "A region that has no persistence.", roce.NAK_ACCESS,
         lambda t: t.flush(PERSISTENT), access=ACCESS_GLOBAL | ACCESS_PERSISTENT)
@@ -198,7 +247,7 @@ def flush_persistent():
     region of it that gave no such right; and a range that leaves the region."""
     backing = persistent_memory()
     both = ACCESS_GLOBAL | ACCESS_PERSISTENT
-    with Flushable(region=both, access=both, backing=backing) as test:
+    with Flushable(rights=both, access=both, backing=backing) as test:
         for placement in (PERSISTENT, GLOBAL, GLOBAL | PERSISTENT):
             for options in ({}, {"length": 0}, {"length": SIZE}, {"length": 4097, "offset": 8191},
                             {"selectivity": REGION}):
@@ -213,9 +262,78 @@ def flush_persistent():
         test.good_write()
         test.flush(PERSISTENT, length=SIZE, offset=64)
         test.refused(roce.NAK_ACCESS)
-    with Flushable(region=ACCESS_GLOBAL, access=both, backing=backing) as test:
+    with Flushable(rights=ACCESS_GLOBAL, access=both, backing=backing) as test:
         test.flush(PERSISTENT)
         test.refused(roce.NAK_ACCESS)
+
+
+class WrittenBack:
+    """What is written back from the CPU's caches, seen by a probe of the kernel's function
+    for that, which other users of persistent memory have no reason to call meanwhile."""
+
+    TRACING = "/sys/kernel/tracing"
+    EVENT = "rxe_wire/written_back"
+    HERE = f"{TRACING}/instances/rxe_wire"
+
+    @classmethod
+    def _write(cls, name, text, mode="w"):
+        with open(f"{cls.TRACING}/{name}", mode, encoding="ascii") as file:
+            file.write(text)
+
+    def __enter__(self):
+        if not os.path.exists(f"{self.TRACING}/kprobe_events"):
+            raise Skip("this kernel has no probes that become events")
+        # "a": who truncates it removes the probes of others
+        self._write("kprobe_events",
+                    f"p:{self.EVENT} arch_wb_cache_pmem address=$arg1:x64 size=$arg2:u64\n", "a")
+        os.mkdir(self.HERE)
+        self._write(f"instances/rxe_wire/events/{self.EVENT}/enable", "1")
+        return self
+
+    def __exit__(self, *_):
+        self._write(f"instances/rxe_wire/events/{self.EVENT}/enable", "0")
+        os.rmdir(self.HERE)
+        self._write("kprobe_events", f"-:{self.EVENT}\n", "a")
+
+    def ranges(self):
+        """First and last address of each range since the last call; neighbours are one."""
+        with open(f"{self.HERE}/trace", encoding="ascii") as file:
+            found = re.findall(r"written_back: .*address=0x([0-9a-f]+) size=(\d+)", file.read())
+        self._write("instances/rxe_wire/trace", "")
+        merged = []
+        for first, size in sorted((int(address, 16), int(size)) for address, size in found):
+            if not merged or first > merged[-1][1] + 1:
+                merged.append([first, first])
+            merged[-1][1] = max(merged[-1][1], first + size - 1)
+        return merged
+
+
+@case("flush-persistent-written-back")
+def flush_written_back():
+    """By each FLUSH for persistence what the caches hold of its range is written back, all of
+    it; who leaves that out is not found out by looking at memory."""
+    backing = persistent_memory()
+    both = ACCESS_GLOBAL | ACCESS_PERSISTENT
+    with Flushable(rights=both, access=both, backing=backing) as test, WrittenBack() as seen:
+        start = None
+        for placement in (PERSISTENT, GLOBAL | PERSISTENT):
+            for options, offset, length in (({"selectivity": REGION}, 0, SIZE),
+                                            ({"length": SIZE}, 0, SIZE), ({}, 0, 64),
+                                            ({"length": 4097, "offset": 8191}, 8191, 4097),
+                                            ({"length": 8, "offset": SIZE - 8}, SIZE - 8, 8)):
+                test.write(b"written", offset)
+                test.step()
+                test.flush(placement, **options)
+                test.msn += 1
+                done(test)
+                test.step(messages=0)
+                found = seen.ranges()
+                # the kernel's address of the region, which is in one piece
+                start = found[0][0] if found and start is None else start
+                check(any(first <= start + offset and start + offset + length - 1 <= last
+                          for first, last in found),
+                      f"{options}: written back, from the region's begin on: "
+                      f"{[(first - (start or 0), last - (start or 0)) for first, last in found]}")
 
 
 @case("flush-persistent-region")
@@ -491,15 +609,11 @@ def two_bad_wire():
     packets and answers are lost, doubled and late: all complete in order, and each READ
     finds the value of its own, not one that came again."""
     near = verbs.Device("rxe0", wire.NEAR4)
-    back = verbs.Memory(near.pd, 4096)
+    back, memory = verbs.Memory(near.pd, 4096), flushable(Far.device[4].pd, 4096)
     before = mapped.maps()
     here, there = AtomicWriter(near), verbs.Queue(Far.device[4])
     try:
         ring = send_ring(before)
-        memory = verbs.Memory(Far.device[4].pd, 4096, verbs.ALL | ACCESS_GLOBAL)
-    except Exception as error:
-        raise Skip(f"the RDMA core takes no flag for FLUSH: {error}") from error
-    try:
         here.connect(there.number, Far.address[4])
         there.connect(here.number, near.address, access=verbs.READ | verbs.WRITE | ACCESS_GLOBAL)
         again = near.counter("retransmitted_packets")

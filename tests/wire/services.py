@@ -6,6 +6,8 @@ Packets come from a peer that is no device (stranger.py); what the device does w
 them shows in its completions, its memory and its counters.
 """
 
+import errno
+import functools
 import struct
 import time
 
@@ -20,8 +22,8 @@ import mapped
 import roce
 import verbs
 from harness import Failure, case, check, equal, main
-from stranger import (FIRST, GRH, GSI, GSI_QKEY, MTU, OUR_QPN, QKEY, REMOTE, RKEY, SIZE, Datagrams, Far,
-                      Stranger, Unreliable, ask_gsi, deth, mad)
+from stranger import (FIRST, GRH, GSI, GSI_QKEY, MTU, OUR_QPN, QKEY, REMOTE, RKEY, SIZE, Asking,
+                      Datagrams, Far, Stranger, Unreliable, ask_gsi, deth, mad, plan)
 
 DATA = bytes(range(1, 252)) * 20
 
@@ -220,6 +222,41 @@ def uc_sent():
 INLINE = 512
 
 
+def inline_refused(kind):
+    """More than the longest is."""
+    try:
+        verbs.Queue(Far.device[4], kind=kind, inline=INLINE + 1).close()
+    except PyverbsRDMAError:
+        return
+    raise Failure(f"a queue pair for {INLINE + 1} bytes of inline data")
+
+
+@case("rc-inline")
+def rc_inline():
+    """Inline data up to the longest, by SEND and WRITE: no key is asked for, the buffer is free
+    at once, and what is lost comes again as it was."""
+    kinds = ((e.IBV_WR_SEND, roce.SEND_ONLY), (e.IBV_WR_RDMA_WRITE, roce.WRITE_ONLY))
+    index = 0
+    with Asking(queue=functools.partial(verbs.Queue, inline=INLINE)) as test:
+        for verb, opcode in kinds:
+            for length in (0, 1, INLINE - 1, INLINE):
+                reth = roce.reth(REMOTE, RKEY, length) if opcode == roce.WRITE_ONLY else b""
+                test.memory.put(DATA)
+                test.queue.send(verb, [test.memory.sge(length, lkey=0)], wr_id=index, rkey=RKEY,
+                                remote=REMOTE if reth else None,
+                                flags=e.IBV_SEND_SIGNALED | e.IBV_SEND_INLINE)
+                test.memory.put(bytes(INLINE))
+                test.asked(opcode, plan(index, test), reth, DATA[:length], True)
+                if length == INLINE:
+                    test.ack(plan(index, test), roce.NAK_SEQUENCE, index)
+                    test.asked(opcode, plan(index, test), reth, DATA[:length], True)
+                test.ack(plan(index, test), msn=index + 1)
+                test.completed(index)
+                index += 1
+        test.silent()
+    inline_refused(e.IBV_QPT_RC)
+
+
 @case("uc-inline")
 def uc_inline():
     """Inline data up to the longest: no key is asked for, and the buffer is free at once."""
@@ -233,11 +270,7 @@ def uc_inline():
             done = test.queue.sent()
             equal((done.status, done.wr_id), (0, length), "send completion")
         test.silent()
-    try:
-        verbs.Queue(Far.device[4], kind=e.IBV_QPT_UC, inline=INLINE + 1).close()
-    except PyverbsRDMAError:
-        return
-    raise Failure(f"a queue pair for {INLINE + 1} bytes of inline data")
+    inline_refused(e.IBV_QPT_UC)
 
 
 def uc_write_gap(imm):
@@ -414,6 +447,40 @@ def ud_send_ipv6():
     ud_send(6)
 
 
+def ud_send_imm(version):
+    """Immediate data stand behind the DETH; and who is to be woken is told so by a bit of the
+    BTH, with and without them."""
+    psn = 100
+    with Datagrams(version) as test:
+        test.memory.put(DATA)
+        handle = test.handle()
+        for imm, se in ((IMM, False), (IMM, True), (b"", True), (b"", False)):
+            for length in (0, 1, 2, 3, 1024, 4096):
+                test.post(handle, [test.memory.sge(length)], wr_id=length, imm=imm,
+                          flags=e.IBV_SEND_SOLICITED if se else 0)
+                test.sent(length)
+                test.answer(roce.UD | (roce.SEND_ONLY_IMM if imm else roce.SEND_ONLY), psn,
+                            deth(QKEY, test.number) + imm, DATA[:length], se=se)
+                psn += 1
+        # too long for the port: no packet, no error
+        test.post(handle, [test.memory.sge(4097)], wr_id=2, imm=IMM)
+        test.sent(2)
+        test.silent()
+        handle.close()
+
+
+@case("ud-send-imm-ipv4")
+def ud_send_imm_ipv4():
+    """SENDs with immediate data, and solicited ones, over IPv4."""
+    ud_send_imm(4)
+
+
+@case("ud-send-imm-ipv6")
+def ud_send_imm_ipv6():
+    """The same over IPv6."""
+    ud_send_imm(6)
+
+
 @case("ud-many-destinations")
 def ud_many_destinations():
     """More destinations than a QP remembers, in turns: each datagram has its own."""
@@ -587,20 +654,42 @@ def srq_limit():
 
 @case("srq-resize")
 def srq_resize():
-    """Receives posted before are used after, in order; less than posted is refused."""
+    """Receives posted before are used after, in order; fewer than are posted is refused, and
+    nothing is changed by that: neither size nor limit, nor what is posted."""
+    device = Far.device[4]
     srq = shared(8)
     for wr_id in range(6):
         post(srq, wr_id)
     with Shared(srq) as test:
         test.deliver(0)
         test.deliver(1)
-        # (a provider loses its mapping when it is refused, so that comes last)
         srq.modify(SrqAttr(max_wr=100), e.IBV_SRQ_MAX_WR)
         check(srq.query().max_wr >= 100, "the size is as before")
         for wr_id in range(6, 40):
             post(srq, wr_id)
-        for wr_id in range(2, 40):
+        for wr_id in range(2, 34):
             test.deliver(wr_id)
+        # for the six that are left there is room in a queue of six, and in none of five
+        both = e.IBV_SRQ_MAX_WR | e.IBV_SRQ_LIMIT
+        srq.modify(SrqAttr(max_wr=6, srq_limit=2), both)
+        while device.event():
+            pass
+        try:
+            srq.modify(SrqAttr(max_wr=5, srq_limit=3), both)
+        except PyverbsRDMAError as error:
+            equal(error.error_code, errno.EINVAL, "error")
+        else:
+            raise Failure("six receives are in a queue for five")
+        attr = srq.query()
+        equal((attr.max_wr, attr.srq_limit), (6, 2), "size and limit")
+        test.deliver(34)
+        post(srq, 40)
+        for wr_id in range(35, 39):
+            test.deliver(wr_id)
+        equal(device.event(0.1), None, "event while two are left")
+        test.deliver(39)
+        equal(device.event(verbs.PATIENCE), e.IBV_EVENT_SRQ_LIMIT_REACHED, "event")
+        test.deliver(40)
     srq.close()
 
 

@@ -317,10 +317,11 @@ class Datagrams(Stranger):
         """An address handle."""
         return AH(self.device.pd, attr=verbs.address(self.device, peer or self.near))
 
-    def post(self, handle, sges, wr_id=1, qkey=QKEY):
+    def post(self, handle, sges, wr_id=1, qkey=QKEY, imm=b"", flags=0):
         """Have the device send a datagram."""
-        wr = SendWR(wr_id, opcode=e.IBV_WR_SEND, num_sge=len(sges), sg=sges,
-                    send_flags=e.IBV_SEND_SIGNALED)
+        wr = SendWR(wr_id, opcode=e.IBV_WR_SEND_WITH_IMM if imm else e.IBV_WR_SEND,
+                    num_sge=len(sges), imm_data=struct.unpack("=I", imm)[0] if imm else 0, sg=sges,
+                    send_flags=e.IBV_SEND_SIGNALED | flags)
         wr.set_wr_ud(handle, OUR_QPN, qkey)
         self.queue.qp.post_send(wr)
 

@@ -80,7 +80,7 @@ int case_largest_registration(struct end ends[2])
 	TRY(query_device(ends[0].dev, attr));
 	count = attr->max_fast_reg_page_list_len;
 	kfree(attr);
-	EXPECT(count >= 256);
+	EXPECT(count >= 512);
 	return with_pages(ends, count, PAGE_SIZE, largest_registration);
 }
 
