@@ -27,6 +27,9 @@ for kind in v6 ll; do
 done
 check nothing-dropped nothing_dropped
 check send-bw perftest ib_send_bw -c UD -s 1024 -n 500
+for mtu in 512 2048; do
+	check "send-bw-mtu-$mtu" perftest ib_send_bw -c UD -m $mtu -s $mtu -n 200
+done
 check send-bw-bidirectional perftest ib_send_bw -c UD -b -s 2048 -n 200
 check send-bw-16-qps perftest ib_send_bw -c UD -q 16 -s 1024 -n 50
 check send-bw-events perftest ib_send_bw -c UD -e -s 1024 -n 200

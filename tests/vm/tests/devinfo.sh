@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 # devinfo.sh - what the device says about itself.
 
+# shellcheck source=tests/vm/gids.sh
+. "$VM/gids.sh"
+
 # field NAME: of ibv_devinfo -v, as it was run last
 INFO=$LOGS/devinfo.info
 field() { awk -v n="$1:" '$1 == n { print $2; exit }' "$INFO"; }
@@ -140,6 +143,7 @@ check devinfo devinfo
 check limits limits
 check guid guid
 check gids gid_table
+check gids-100-more many_gids 100
 check netlink netlink
 check counters counters
 check asyncwatch asyncwatch

@@ -34,6 +34,8 @@ check send-bw-inline perftest_inline 512 ib_send_bw -s 512 -n 500
 check send-lat-inline perftest_inline 64 ib_send_lat -s 64 -n 500
 check send-lat-inline-uc perftest_inline 64 ib_send_lat -c UC -s 64 -n 500
 check write-bw-mtu-256 perftest ib_write_bw -m 256 -s 65536 -n 50
+check send-bw-mtu-512 perftest ib_send_bw -m 512 -s 65536 -n 50
+check read-bw-mtu-2048 perftest ib_read_bw -m 2048 -s 65536 -n 50
 GID_KIND=v6 check write-bw-ipv6 perftest ib_write_bw -s 65536 -n 100
 check atomic-bw-fetch-add perftest ib_atomic_bw -A FETCH_AND_ADD -n 500
 check atomic-bw-compare-swap perftest ib_atomic_bw -A CMP_AND_SWAP -n 500

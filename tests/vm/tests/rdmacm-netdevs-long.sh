@@ -21,10 +21,21 @@ rping_to() { # ADDRESS
 	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
 }
 
-ucmatose_to() { # ADDRESS
-	cm_pair "$PATIENCE" ucmatose -b "$1" -c 3 -C 5 -S 1000 -- ucmatose -s "$1" -c 3 -C 5 -S 1000 || return
+program_to() { # PROGRAM ADDRESS OPTIONS...
+	local program=$1 address=$2
+
+	shift 2
+	cm_pair "$PATIENCE" "$program" -b "$address" "$@" -- "$program" -s "$address" "$@" || return
 	! grep -qiE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" ||
-		bad "ucmatose to $1: $(grep -iE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" | head -n 1)"
+		bad "$program to $address: $(grep -iE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" | head -n 1)"
+}
+
+ucmatose_to() { program_to ucmatose "$1" -c 3 -C 5 -S 1000; } # ADDRESS
+
+# Datagrams whose peers find each other by SIDR; who answers takes the address from what came
+udaddy_to() { # ADDRESS
+	program_to udaddy "$1" -c 3 -C 5 -S 1000 || return
+	grep -q 'data transfers complete' "$CASE_LOG.client" || bad "udaddy to $1: no data"
 }
 
 # The core's rdma_cm does not look for a RoCE device behind a netdev without link layer:
@@ -48,6 +59,7 @@ over() {
 		over_tun || return
 	else
 		rping_to 10.2.0.1 && rping_to fd02::1 && ucmatose_to 10.2.0.1 && ucmatose_to fd02::1 &&
+			udaddy_to 10.2.0.1 && udaddy_to fd02::1 &&
 			cm_perftest 10.2.0.1 ib_write_bw -s 65536 -n 50 && cm_perftest 10.2.0.1 ib_read_bw -s 65536 -n 50 &&
 			cm_perftest 10.2.0.1 ib_send_bw -s 4096 -n 100 && cm_perftest 10.2.0.1 ib_send_lat -s 64 -n 100 ||
 			return

@@ -55,18 +55,34 @@ cm_program() { # PROGRAM ADDRESS OPTIONS...
 
 simple() { cm_pair "$PATIENCE" rdma_server -p 7471 -- rdma_client -s 10.1.0.1 -p 7471; }
 
-# both ends on one device
+# within SERVER... -- CLIENT...: both ends on one device
 within() {
-	local server status=0
+	local server=() pid status=0
 
-	ip netns exec ns1 rping -s -a 10.1.0.1 -C 10 -v >"$CASE_LOG.server" 2>&1 &
-	server=$!
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	timeout "$PATIENCE" ip netns exec ns1 "${server[@]}" >"$CASE_LOG.server" 2>&1 &
+	pid=$!
 	eventually cm_listens || bad "the server does not listen" || status=1
-	n1 timeout "$PATIENCE" "$VM/programs/rping-client" 10 -a 10.1.0.1 -I 10.1.0.1 ||
-		bad "rping fails within one device: status $?" || status=1
-	[ $status -eq 0 ] || kill $server
-	wait $server
+	n1 timeout "$PATIENCE" "$@" >"$CASE_LOG.client" 2>&1 ||
+		bad "$1 fails within one device: status $?: $(tail -n 1 "$CASE_LOG.client")" || status=1
+	[ $status -eq 0 ] || kill $pid
+	wait $pid || bad "the server: status $?: $(tail -n 1 "$CASE_LOG.server")" || status=1
+	cat "$CASE_LOG.client"
 	return $status
+}
+
+rping_within() {
+	within rping -s -a 10.1.0.1 -C 10 -v -- "$VM/programs/rping-client" 10 -a 10.1.0.1 -I 10.1.0.1
+}
+
+program_within() { # PROGRAM
+	within "$1" -b 10.1.0.1 -C 20 -S 1000 -- "$1" -s 10.1.0.1 -b 10.1.0.1 -C 20 -S 1000 || return
+	grep -q 'data transfers complete' "$CASE_LOG.client" || bad "no data" || return
+	! grep -iE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" || bad "an error, see the log"
 }
 
 # cm_id FILTER: what of all ids is left
@@ -172,7 +188,10 @@ check rping rping_ok 10.1.0.1 10
 check rping-large rping_ok 10.1.0.1 3 -S 65535
 check rping-ipv6 rping_ok fd01::1 10
 check rping-link-local rping_link_local
-check rping-within-a-device within
+check rping-within-a-device rping_within
+for program in ucmatose udaddy; do
+	check "$program-within-a-device" program_within $program
+done
 check shown shown
 check refused refused
 check ucmatose cm_program ucmatose 10.1.0.1
@@ -183,6 +202,7 @@ check udaddy-ipv6 cm_program udaddy fd01::1
 check rdma-server-client simple
 check cmtime connection_times
 check rstream-verify cm_program rstream 10.1.0.1 -S 65536 -C 20 -I 5 -T v
+check rstream-verify-ipv6 cm_program rstream fd01::1 -S 65536 -C 20 -I 5 -T v
 check write-bw cm_perftest 10.1.0.1 ib_write_bw -s 65536 -n 100
 check send-lat cm_perftest 10.1.0.1 ib_send_lat -s 64 -n 100
 check send-lat-ud cm_perftest 10.1.0.1 ib_send_lat -c UD -s 64 -n 100

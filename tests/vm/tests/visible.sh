@@ -427,15 +427,29 @@ python() {
 		bad "req_bytes grew by $(($(counter rxe1 req_bytes) - before))"
 }
 
-# A device gets another name.
+# written_more DEVICE BYTES: has it sent more than so many?
+written_more() { [ "$(counter "$1" req_bytes)" -gt "$2" ]; }
+
+# writing_goes_on DEVICE: its requests still end
+writing_goes_on() {
+	eventually written_more "$1" $(($(counter "$1" req_bytes) + 1048576)) ||
+		bad "$1 writes no more: $(tail -n 1 "$CASE_LOG.client")"
+}
+
+# A device gets another name, while a process writes by it.
 renamed() {
 	core_makes_links || { skip "cores of this age do not rename devices"; return; }
+	traffic_start && traffic_connected || return
 	exec 5<$DEBUG/rxe1/stats
 	rdma dev set rxe1 name rxe_other || bad "rename: status $?" || return
 	[ ! -e $DEBUG/rxe1 ] && [ "$(field rxe_other device device)" = rxe_other ] || bad "$(ls $DEBUG)"
+	writing_goes_on rxe_other
+	rdma resource show qp link rxe_other/1 pid "$CLIENT" | grep -q "lqpn $(traffic_qp rxe_other) " ||
+		bad "rdma resource: '$(rdma resource show qp link rxe_other/1 2>&1)'"
 	rxestat rxe_other | grep -q ' rxe_other  *veth1 ' || bad "rxestat: $(rxestat)"
 	rdma dev set rxe_other name rxe1 || bad "rename back: status $?" || return
 	[ ! -e $DEBUG/rxe_other ] && [ "$(field rxe1 device device)" = rxe1 ] || bad "$(ls $DEBUG)"
+	writing_goes_on rxe1
 	! cat <&5 || bad "a file of the directory that is gone can be read"
 	exec 5<&-
 	[ ! -s "$REASON" ]
