@@ -276,16 +276,20 @@ class WrittenBack:
     HERE = f"{TRACING}/instances/rxe_wire"
 
     @classmethod
-    def _write(cls, name, text, mode="w"):
-        with open(f"{cls.TRACING}/{name}", mode, encoding="ascii") as file:
-            file.write(text)
+    def _write(cls, name, text, flags=os.O_TRUNC):
+        # not by open(): for "a" that looks for an end, which these files have not
+        file = os.open(f"{cls.TRACING}/{name}", os.O_WRONLY | flags)
+        try:
+            os.write(file, text.encode())
+        finally:
+            os.close(file)
 
     def __enter__(self):
         if not os.path.exists(f"{self.TRACING}/kprobe_events"):
             raise Skip("this kernel has no probes that become events")
-        # "a": who truncates it removes the probes of others
+        # who truncates it removes the probes of others
         self._write("kprobe_events",
-                    f"p:{self.EVENT} arch_wb_cache_pmem address=$arg1:x64 size=$arg2:u64\n", "a")
+                    f"p:{self.EVENT} arch_wb_cache_pmem address=$arg1:x64 size=$arg2:u64\n", os.O_APPEND)
         os.mkdir(self.HERE)
         self._write(f"instances/rxe_wire/events/{self.EVENT}/enable", "1")
         return self
@@ -293,7 +297,7 @@ class WrittenBack:
     def __exit__(self, *_):
         self._write(f"instances/rxe_wire/events/{self.EVENT}/enable", "0")
         os.rmdir(self.HERE)
-        self._write("kprobe_events", f"-:{self.EVENT}\n", "a")
+        self._write("kprobe_events", f"-:{self.EVENT}\n", os.O_APPEND)
 
     def ranges(self):
         """First and last address of each range since the last call; neighbours are one."""

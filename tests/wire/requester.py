@@ -865,7 +865,8 @@ def tc(*words):
 def rnr_behind_a_stopped_queue():
     """The local queue is full and lets nothing go any more, when a pause ends: the retries
     decide how long that is waited for."""
-    count = 256
+    # more than may be in the queue
+    count = 320
     with Asking(queue=lambda device: verbs.Queue(device, depth=count), timeout=17,
                 retry=4) as test:
         # a few packets, then nothing
