@@ -482,6 +482,16 @@ counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2" 2>/dev/null ||
 # to memory within the host is counted by devices, but not by netdevs.
 arrived() { cat "/sys/class/net/$1/statistics/rx_bytes"; }
 
+# crossed MIB: so much has gone over the wire, in both directions
+crossed() {
+	local netdev
+
+	for netdev in veth0 veth1; do
+		[ "$(arrived $netdev)" -gt $(($1 * 1024 * 1024)) ] ||
+			bad "$netdev has received $(arrived $netdev) bytes only" || return
+	done
+}
+
 # udp_sockets NS: the sockets of the driver there, one address family a line
 udp_sockets() { ip netns exec "$1" cat /proc/net/udp /proc/net/udp6 | grep -c ':12B7 '; }
 
