@@ -181,7 +181,7 @@ static void show_mrs(struct seq_file *seq, struct rxe_dev *dev)
 		show_owner(seq, &mr->track);
 		seq_printf(seq, " %s %u %u %#x %#llx %llu %d\n", rxe_mr_type_name(mr),
 			   container_of(mr->ib.pd, struct rxe_pd, ib)->track.number,
-			   READ_ONCE(mr->key.valid), READ_ONCE(mr->key.access),
+			   READ_ONCE(mr->key.valid) == RXE_KEY_VALID, READ_ONCE(mr->key.access),
 			   mr->key.addr, mr->key.length, max(atomic_read(&mr->windows), 0));
 	}
 	mutex_unlock(&dev->tracks.mutex);

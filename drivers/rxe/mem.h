@@ -17,13 +17,19 @@ struct rxe_loan;
 struct rxe_odp;
 struct rxe_qp;
 
+enum {
+	RXE_KEY_INVALID,
+	RXE_KEY_VALID,
+	RXE_KEY_ENDING,		/* not to be used again, but still in use, it may be */
+};
+
 /**
  * struct rxe_key - what a key allows; entry of rxe_mr_ids
  * @id: number << 8 | variant is the key
  * @pd: of the queue pairs that may use it
  * @window: it is a memory window, not a region
  * @revocable: @valid may change while others look: fast registration, windows
- * @valid: it allows something now
+ * @valid: it allows something now, RXE_KEY_
  * @key: lkey and rkey, as they are now
  * @access: IB_ACCESS_ flags
  * @addr: first address as requests name it

@@ -50,19 +50,23 @@ void rxe_key_init(struct rxe_key *key, struct rxe_id *id, struct ib_pd *pd)
  * rxe_key_revoke - make a key invalid, and wait until nobody uses it
  * @key: held by the caller, with one reference
  *
- * Others hold a key for the time it takes to copy a packet, without being preempted.
+ * Others hold a key for the time it takes to copy a packet, with bottom halves off: who
+ * waits here may be a softirq of any CPU.
  *
  * Context: any but hard interrupts; with a reference of the caller's own.
- * Return: whether it was valid; of several at a time only one hears so.
+ * Return: whether it was valid; of several at a time only one hears so, and the others
+ * at once: until @key->valid is RXE_KEY_INVALID, that one waits.
  */
 bool rxe_key_revoke(struct rxe_key *key)
 {
-	if (!xchg(&key->valid, 0))
+	/* pairs with rxe_mr_get() */
+	if (cmpxchg(&key->valid, RXE_KEY_VALID, RXE_KEY_ENDING) != RXE_KEY_VALID)
 		return false;
-	smp_mb();	/* pairs with rxe_mr_get() */
 	/* the owner's reference, and the caller's */
 	while (refcount_read(&key->id->refs) > 2)
 		cpu_relax();
+	/* who registers it again changes it only now */
+	smp_store_release(&key->valid, RXE_KEY_INVALID);
 	return true;
 }
 
@@ -159,7 +163,7 @@ struct ib_mr *rxe_mr_get_dma(struct ib_pd *ibpd, int access)
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->key.length = U64_MAX;
-	mr->key.valid = 1;
+	mr->key.valid = RXE_KEY_VALID;
 	mr_publish(mr);
 	return &mr->ib;
 }
@@ -233,7 +237,7 @@ static struct ib_mr *mr_reg_on_demand(struct ib_pd *ibpd, u64 start, u64 length,
 	}
 	mr->key.addr = iova;
 	mr->key.length = length;
-	mr->key.valid = 1;
+	mr->key.valid = RXE_KEY_VALID;
 	mr->start = start;
 	mr->first_offset = offset_in_page(start);
 	mr->ib.iova = iova;
@@ -282,7 +286,7 @@ struct ib_mr *rxe_mr_reg_user(struct ib_pd *ibpd, u64 start, u64 length, u64 iov
 		return ERR_CAST(mr);
 	mr->key.addr = iova;
 	mr->key.length = length;
-	mr->key.valid = 1;
+	mr->key.valid = RXE_KEY_VALID;
 	mr->num_pages = pages;
 	mr->first_offset = offset_in_page(start);
 	mr->ib.iova = iova;
@@ -381,7 +385,7 @@ int rxe_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
  */
 int rxe_mr_register(struct rxe_qp *qp, struct rxe_mr *mr, u32 key, int access)
 {
-	if (mr->type != RXE_MR_FAST || mr->ib.pd != qp->ib.pd || READ_ONCE(mr->key.valid) ||
+	if (mr->type != RXE_MR_FAST || mr->ib.pd != qp->ib.pd || READ_ONCE(mr->key.valid) != RXE_KEY_INVALID ||
 	    key >> 8 != mr->key.id->number || !is_power_of_2(mr->ib.page_size))
 		return -EINVAL;
 	mr->block_shift = ilog2(mr->ib.page_size);
@@ -393,7 +397,7 @@ int rxe_mr_register(struct rxe_qp *qp, struct rxe_mr *mr, u32 key, int access)
 	mr->key.addr = mr->ib.iova;
 	mr->key.length = mr->ib.length;
 	/* what is valid is complete; pairs with rxe_mr_get() */
-	smp_store_release(&mr->key.valid, 1);
+	smp_store_release(&mr->key.valid, RXE_KEY_VALID);
 	return 0;
 }
 
@@ -416,8 +420,12 @@ static int try_invalidate(struct rxe_qp *qp, u32 rkey, bool remote)
 	if (key_may_invalidate(qp, key, rkey)) {
 		if (key->window)
 			err = rxe_mw_invalidate(qp, container_of(key, struct rxe_mw, key));
+		else if (rxe_key_revoke(key))
+			err = 0;
+		else if (READ_ONCE(key->valid) != RXE_KEY_INVALID)
+			err = -EAGAIN;	/* it may be in use as long */
 		/* a region that is not registered may be told so again */
-		else if (rxe_key_revoke(key) || !remote)
+		else if (!remote)
 			err = 0;
 	}
 	rxe_id_put(id);
@@ -544,7 +552,7 @@ int rxe_mr_extent(u32 rkey, u64 *addr, u64 *length)
  * @length: bytes; with 0 the key is checked all the same
  * @access: IB_ACCESS_ flags that are needed, all of them; 0: to read, locally
  *
- * Context: any, also softirq.
+ * Context: bottom halves off, or a task of this CPU could wait for what it has interrupted.
  * Return: 0, with a reference to be given back with rxe_mr_put() soon and without
  * sleeping; -EACCES (no such key, another protection domain, or a right is missing),
  * -EFAULT (range).
@@ -556,6 +564,7 @@ int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp,
 	struct rxe_key *k;
 	int err = -EACCES;
 
+	WARN_ON_ONCE(!in_softirq());
 	/* whoever revokes the key waits for us, so let him not preempt us */
 	preempt_disable();
 	id = rxe_id_get(&rxe_mr_ids, key >> 8);
@@ -568,7 +577,7 @@ int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp,
 	if (k->revocable)
 		smp_mb__after_atomic();	/* pairs with rxe_key_revoke() */
 	/* what is valid is complete */
-	if (smp_load_acquire(&k->valid) && k->key == key && k->pd == pd &&
+	if (smp_load_acquire(&k->valid) == RXE_KEY_VALID && k->key == key && k->pd == pd &&
 	    !(access & ~k->access))
 		err = span_resolve(span, qp, addr, length, access);
 	if (err) {
@@ -582,7 +591,7 @@ int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp,
  * rxe_mr_put - give a range back
  * @span: from rxe_mr_get()
  *
- * Context: any.
+ * Context: as there.
  */
 void rxe_mr_put(struct rxe_span *span)
 {

@@ -73,7 +73,7 @@ int rxe_mw_dealloc(struct ib_mw *ibmw)
 	struct rxe_mw *mw = to_rxe_mw(ibmw);
 
 	rxe_id_free(&rxe_mr_ids, mw->key.id);
-	if (mw->key.valid)
+	if (mw->key.valid != RXE_KEY_INVALID)
 		mw_revoked(mw);
 	atomic_dec(&to_rxe_dev(ibmw->device)->num_mw);
 	return 0;
@@ -126,7 +126,7 @@ static int window_bind(struct rxe_mw *mw, struct rxe_qp *qp, const struct rxe_mw
 	mw->key.access = bind->access & MW_ACCESS;
 	mw->key.key = (mw->key.key & ~0xffU) | (bind->rkey & 0xff);
 	/* what is valid is complete; pairs with rxe_mr_get() */
-	smp_store_release(&mw->key.valid, 1);
+	smp_store_release(&mw->key.valid, RXE_KEY_VALID);
 	err = 0;
 out:
 	rxe_id_put(id);
@@ -140,7 +140,7 @@ static int window_change(struct rxe_mw *mw, struct rxe_qp *qp, const struct rxe_
 	if (mw->key.key != bind->mw_rkey || mw->key.pd != qp->ib.pd)
 		return -EINVAL;
 	if (mw->ib.type == IB_MW_TYPE_2) {
-		if (mw->key.valid || !bind->length)
+		if (mw->key.valid != RXE_KEY_INVALID || !bind->length)
 			return -EINVAL;
 		return window_bind(mw, qp, bind);
 	}

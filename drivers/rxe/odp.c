@@ -588,7 +588,7 @@ static void advice_work(struct work_struct *work)
 	advice_free(advice);
 }
 
-/* Takes a reference to the memory that an element means. */
+/* Takes a reference to the memory that an element means; bottom halves are off. */
 static int advice_add(struct advice *advice, struct ib_pd *pd, const struct ib_sge *sge)
 {
 	int access = advice->how == ODP_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
@@ -654,8 +654,11 @@ int rxe_odp_advise(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u
 		a->how = ODP_WRITE;
 	else
 		a->how = ODP_READ;
-	for (i = 0; i < num_sge && !err; i++)
+	for (i = 0; i < num_sge && !err; i++) {
+		local_bh_disable();
 		err = advice_add(a, ibpd, &sge[i]);
+		local_bh_enable();
+	}
 	if (!err && !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
 		queue_work(odp_wq, &a->work);
 		return 0;

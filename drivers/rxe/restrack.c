@@ -133,7 +133,8 @@ static int mr_details(struct sk_buff *msg, struct rxe_track *track)
 
 	return rdma_nl_put_driver_string(msg, "type", rxe_mr_type_name(mr)) ||
 	       rdma_nl_put_driver_u32_hex(msg, "access", READ_ONCE(mr->key.access)) ||
-	       rdma_nl_put_driver_u32(msg, "valid", READ_ONCE(mr->key.valid)) ||
+	       rdma_nl_put_driver_u32(msg, "valid",
+				      READ_ONCE(mr->key.valid) == RXE_KEY_VALID) ||
 	       rdma_nl_put_driver_u32(msg, "windows", max(atomic_read(&mr->windows), 0));
 }
 

@@ -8,14 +8,18 @@
  * it by the keys it is told. Exit status 0 if all went as the specification says;
  * otherwise the reason is on standard output.
  */
+#define _GNU_SOURCE
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "../vm/programs/advise.h"
 
 enum {
 	SIZE		= 8192,
@@ -26,6 +30,7 @@ enum {
 			  IBV_ACCESS_MW_BIND,
 	PATIENCE	= 20,		/* seconds for a completion */
 	BINDS		= 5000,	/* of one window, by each of two */
+	ENDS		= 1000,	/* of a window that somebody asks about */
 };
 
 struct side {
@@ -611,6 +616,68 @@ static void bound_by_two(void)
 	link_end(&other);
 }
 
+static bool asked_enough;
+
+/* Of the calling thread; a guest with one CPU has but the first. */
+static void runs_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	must(!sched_setaffinity(0, sizeof(set), &set), "CPU %d", cpu);
+}
+
+static void *ask_about_it(void *error)
+{
+	/* the number in it is the window's; the rest changes */
+	struct ibv_sge sge = { place(WINDOW), 8, shared->rkey };
+
+	runs_on(0);
+	do
+		*(int *)error = advise(owner.pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH,
+				       IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+	while (*(int *)error == ENOENT && !__atomic_load_n(&asked_enough, __ATOMIC_RELAXED));
+	return NULL;
+}
+
+/*
+ * A window is invalidated by packets that interrupt a process which looks at its key:
+ * who waits there until nobody uses the key must not wait for that process.
+ */
+static void asked_about(void)
+{
+	struct ibv_sge sge = { place(0), 64, owner.mr->lkey };
+	struct ibv_sge from = { (uintptr_t)peer.memory, 9, peer.mr->lkey };
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND_WITH_INV, .sg_list = &from, .num_sge = 1,
+	};
+	struct link l = link_make();
+	pthread_t thread;
+	int i, error;
+
+	shared = window(IBV_MW_TYPE_2);
+	must(!pthread_create(&thread, NULL, ask_about_it, &error), "pthread_create");
+	runs_on(1);
+	for (i = 0; i < ENDS; i++) {
+		shared->rkey = bind_type_2(l.owner, shared);
+		wr.invalidate_rkey = shared->rkey;
+		must(!ibv_post_recv(l.owner, &recv, &bad), "ibv_post_recv");
+		expect(post(&peer, l.peer, &wr), IBV_WC_SUCCESS, "SEND with invalidate");
+		expect(completion(&owner).status, IBV_WC_SUCCESS, "receive");
+	}
+	__atomic_store_n(&asked_enough, true, __ATOMIC_RELAXED);
+	must(!pthread_join(thread, NULL), "pthread_join");
+	if (error == EOPNOTSUPP || error == EPROTONOSUPPORT || error == ENOTTY) {
+		printf("no advise_mr here: %s\n", strerror(error));
+		exit(77);
+	}
+	must(error == ENOENT, "advise_mr of a window: %s", strerror(error));
+	must(!ibv_dealloc_mw(shared), "ibv_dealloc_mw");
+	link_end(&l);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -622,6 +689,7 @@ int main(int argc, char **argv)
 		{ "other-pd", other_pd },
 		{ "send-inv", send_inv }, { "bind-errors", bind_errors },
 		{ "region-in-use", region_in_use }, { "bound-by-two", bound_by_two },
+		{ "asked-about", asked_about },
 	};
 	unsigned int i;
 
