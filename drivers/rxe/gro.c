@@ -12,7 +12,7 @@
  * have made, a forged burst would only be verified, too.
  *
  * What is merged: the same addresses, ports, queue pair and direction (requests or
- * responses), each PSN the next, and all of one length but the last. A burst ends
+ * responses), with a P_Key that is good (rx.c looks at the first one's), each PSN the next, and all of one length but the last. A burst ends
  * behind a packet that somebody waits for: one that asks for an acknowledgment, is
  * solicited, or ends a message of several packets or of a service without
  * acknowledgments; also behind a shorter one, with 64 packets and with 64 KiB. If there
@@ -43,6 +43,7 @@
 #include <net/sock.h>
 
 #include "net.h"
+#include "rx.h"
 
 #define GRO_PACKETS	64
 /* What an IP header can say */
@@ -105,7 +106,7 @@ static bool gro_parse(const struct sk_buff *skb, struct gro_packet *pkt)
 		      (pkt->end && (!(op->flags & OPF_START) || !pkt->request ||
 				    op->transport != OP_TRANSPORT_RC));
 	pkt->fits = op->flags & OPF_PAYLOAD && pkt->qpn != RXE_QPN_GSI &&
-		    pkt->qpn != RXE_QPN_MULTICAST && !(pkt->len & 3) &&
+		    pkt->qpn != RXE_QPN_MULTICAST && rxe_rx_pkey_ok(bth) && !(pkt->len & 3) &&
 		    pkt->len >= op->hdr_len + ICRC_LEN && !NAPI_GRO_CB(skb)->flush &&
 		    !skb_is_gso(skb) && !skb_has_frag_list(skb) && gro_plain(skb, pkt);
 	return true;

@@ -79,9 +79,15 @@ static bool rx_well_formed(const u8 *bth, const struct opcode_info *op, u8 trans
 	return len >= op->hdr_len + bth_pad(bth) + ICRC_LEN && !(len & 3);
 }
 
-static bool rx_pkey_ok(const u8 *bth)
+/**
+ * rxe_rx_pkey_ok - whether a packet is for a partition that the port is in (10.9.3)
+ * @bth: its BTH
+ *
+ * Context: any.
+ * Return: whether the low bits equal those of our only key, which is a full member's.
+ */
+bool rxe_rx_pkey_ok(const u8 *bth)
 {
-	/* low bits equal to our only key, which is a full member's (10.9.3) */
 	return (bth_pkey(bth) & 0x7fff) == (RXE_DEFAULT_PKEY & 0x7fff);
 }
 
@@ -617,7 +623,7 @@ static enum rxe_counter rx_cnp(struct rxe_qp *qp, struct sk_buff *skb)
 	if (!rx_plain_ip(skb) || skb_is_gso(skb) || !rx_parse_first(&pkt, skb, len) ||
 	    pkt.payload_len != CNP_LEN)
 		return RXE_CNT_RX_MALFORMED;
-	if (!rx_pkey_ok(pkt.hdr))
+	if (!rxe_rx_pkey_ok(pkt.hdr))
 		return RXE_CNT_RX_BAD_PKEY;
 	if (!rx_icrc_good(&pkt, first, len))
 		return RXE_CNT_RX_ICRC_ERRORS;
@@ -644,7 +650,7 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 	} else if (!rx_plain_ip(skb) ||
 		   !rx_well_formed(bth, op, RX_CB(skb)->transport, RX_CB(skb)->size)) {
 		why = RXE_CNT_RX_MALFORMED;
-	} else if (!rx_pkey_ok(bth)) {
+	} else if (!rxe_rx_pkey_ok(bth)) {
 		why = RXE_CNT_RX_BAD_PKEY;
 	} else {
 		rx_deliver(qp, skb, op);

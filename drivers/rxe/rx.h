@@ -57,6 +57,7 @@ struct rxe_rx_iter {
 
 void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
 		      struct sk_buff *skb);
+bool rxe_rx_pkey_ok(const u8 *bth);
 void rxe_rx_ip_header(const struct rxe_rxpkt *pkt, u8 *hdr);
 bool rxe_rx_more(const struct rxe_rx_iter *it);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);

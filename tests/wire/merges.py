@@ -247,6 +247,24 @@ def wrong_sum():
         equal(test.memory.get(LENGTH, 2 * LENGTH), test.contents[1], "the second one")
 
 
+@case("partition")
+def partition():
+    """Of another partition: it is not merged, and nobody but the first one gets in."""
+    with Pair() as test:
+        before = test.device.counter("rx_bad_pkey")
+        test.tap.send(test.one(0))
+        test.tap.send(test.one(1, pkey=0x1234))
+        test.silent()
+        test.counted(0, packets=1)
+        equal(test.device.counter("rx_bad_pkey") - before, 1, "rx_bad_pkey")
+        equal(test.memory.get(LENGTH), test.contents[0], "the first one")
+        equal(test.memory.get(LENGTH, 2 * LENGTH), bytes(LENGTH), "memory for the second one")
+        test.tap.send(test.one(1, pkey=0x7fff))
+        test.msn = 2
+        test.acked(roce.psn_add(test.psn, 1))
+        equal(test.memory.get(LENGTH, 2 * LENGTH), test.contents[1], "the second one")
+
+
 try:
     main("merges", Merging.begin)
 finally:
