@@ -769,6 +769,16 @@ static bool do_local(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	return true;
 }
 
+/* A local operation that has waited for all before it, which no answer had to end */
+static bool sq_fence_is_over(struct rxe_qp *qp, u32 prod)
+{
+	struct rxe_sq *sq = &qp->sq;
+	const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->next);
+
+	return sq->next != prod && sq->cons == sq->next && wqe_is_local(wqe) && !wqe->sent &&
+	       !wqe->status && rxe_qp_state(qp) == IB_QPS_RTS;
+}
+
 static bool send_one(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -924,7 +934,7 @@ bool rxe_requester_send(struct rxe_qp *qp)
 	if (sq->cons != prod && oldest->status &&
 	    (oldest->sent || rxe_qp_state(qp) != IB_QPS_SQD))
 		rxe_completer_fail(qp, oldest->status);
-	return !budget;
+	return !budget || (more && sq_fence_is_over(qp, prod));
 }
 
 /**

@@ -6,8 +6,10 @@ Answers are given one at a time. Between two of them nothing may leave, or take 
 that has to wait for the second; and what an error ends is ended as a whole.
 """
 
+import contextlib
 import errno
 import struct
+import time
 
 import pyverbs.enums as e
 from pyverbs.pyverbs_error import PyverbsRDMAError
@@ -68,6 +70,27 @@ case("local-invalidate-behind-write")(lambda: invalidate_waits(
     e.IBV_WR_RDMA_WRITE, roce.WRITE_ONLY, roce.reth(REMOTE, RKEY, 64)))
 case("local-invalidate-behind-send")(lambda: invalidate_waits(
     e.IBV_WR_SEND, roce.SEND_ONLY, b""))
+
+
+@case("local-behind-local")
+def local_behind_local():
+    """Fenced local operations wait for each other no longer than it takes to execute them:
+    no answer comes that would call for the next one."""
+    count, pause = 12, 0.01
+    with Asking() as test, contextlib.ExitStack() as stack:
+        windows = [stack.enter_context(Window(test, 0, 64, verbs.WRITE)) for _ in range(count)]
+        test.post(e.IBV_WR_RDMA_READ, 64, wr_id=0)
+        test.asked_read(plan(0, test))
+        for index, window in enumerate(windows):
+            test.queue.send(e.IBV_WR_LOCAL_INV, [], invalidate=window.rkey, wr_id=index + 1,
+                            flags=FENCED)
+        test.queue.no_completion(test.queue.scq, "the READ has no answer")
+        begin = time.monotonic()
+        test.reply(roce.RESP_ONLY, plan(0, test), msn(1), DATA[:64])
+        for index in range(count + 1):
+            test.completed(index)
+        took = time.monotonic() - begin
+        check(took < count * pause / 2, f"{count} invalidations took {took * 1000:.1f} ms")
 
 
 @case("fence-behind-three")
