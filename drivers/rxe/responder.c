@@ -166,8 +166,11 @@ static void request_failed(struct rxe_qp *qp, u8 opcode, u32 psn, enum resp_erro
 	} else if (syndrome) {
 		nak_count(qp, syndrome);
 	}
-	if (syndrome)
+	if (syndrome) {
 		answer_ack(qp, syndrome, psn);
+		/* it acknowledges all before */
+		rq->ack_pending = false;
+	}
 	if (!info->qp_error)
 		return;
 	rxe_qp_info(qp, "%s, opcode %#x, PSN %#x, peer qp %#x\n", info->name,
