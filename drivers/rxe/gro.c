@@ -12,13 +12,13 @@
  * have made, a forged burst would only be verified, too.
  *
  * What is merged: the same addresses, ports, queue pair and direction (requests or
- * responses), with a P_Key that is good (rx.c looks at the first one's), each PSN the next, and all of one length but the last. A burst ends
- * behind a packet that somebody waits for: one that asks for an acknowledgment, is
- * solicited, or ends a message of several packets or of a service without
- * acknowledgments; also behind a shorter one, with 64 packets and with 64 KiB. If there
- * is nothing that it could join, such a packet goes up at once. So nobody waits but
- * for packets of the same poll of the card, and they in order: what does not fit
- * sends up first what is held of its queue pair.
+ * responses), each of a good P_Key (rx.c looks at the first one's), each PSN the next,
+ * and all of one length but the last. A burst ends behind a packet that somebody waits
+ * for: one that asks for an acknowledgment, is solicited, or ends a message of several
+ * packets or of a service without acknowledgments; also behind a shorter one, with 64
+ * packets and with 64 KiB. If there is nothing that it could join, such a packet goes up
+ * at once. So nobody waits but for packets of the same poll of the card, and they in
+ * order: what does not fit sends up first what is held of its queue pair.
  *
  * The IP header of the first packet has to do for all, twice over: for the ICRC, which
  * covers lengths and identification (rxe_rx_ip_header()), and for a host that forwards

@@ -385,7 +385,8 @@ int rxe_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
  */
 int rxe_mr_register(struct rxe_qp *qp, struct rxe_mr *mr, u32 key, int access)
 {
-	if (mr->type != RXE_MR_FAST || mr->ib.pd != qp->ib.pd || READ_ONCE(mr->key.valid) != RXE_KEY_INVALID ||
+	if (mr->type != RXE_MR_FAST || mr->ib.pd != qp->ib.pd ||
+	    READ_ONCE(mr->key.valid) != RXE_KEY_INVALID ||
 	    key >> 8 != mr->key.id->number || !is_power_of_2(mr->ib.page_size))
 		return -EINVAL;
 	mr->block_shift = ilog2(mr->ib.page_size);
