@@ -97,9 +97,10 @@ class Device:
         self.event_file = (event_files() - before).pop()
         self.pd = PD(self.context)
         self.gid_index = self._gid_index()
-        # counters as they are now, not as they were a moment ago
-        with open(self._counters("lifespan"), "w", encoding="ascii") as file:
-            file.write("0")
+        # counters as they are now, not as they were a moment ago (they always are before 4.8)
+        if os.path.exists(self._counters("lifespan")):
+            with open(self._counters("lifespan"), "w", encoding="ascii") as file:
+                file.write("0")
 
     def _counters(self, name):
         return f"/sys/class/infiniband/{self.name}/ports/1/hw_counters/{name}"
