@@ -352,8 +352,11 @@ void rxe_congestion_marked(struct rxe_qp *qp, struct rxe_flow *flow)
 	if (now - due < 0 ||
 	    atomic64_cmpxchg(&qp->cnp_due, due, now + DCQCN_CNP_NSEC) != due)
 		return;
-	if (flow == &qp->rq.flow)
+	if (flow == &qp->rq.flow && qp->rq.out) {
 		rxe_responder_flush(qp);
+		/* begun anew by the next answer: here the route may turn out to be gone */
+		qp->rq.out->flow = NULL;
+	}
 	rxe_burst_begin(&burst, flow);
 	if (rxe_burst_add(&burst, &pkt, BTH_LEN, CNP_LEN))
 		return;		/* the next mark brings another */
