@@ -618,7 +618,7 @@ static void bound_by_two(void)
 
 static bool asked_enough;
 
-/* Of the calling thread; a guest with one CPU has but the first. */
+/* The calling thread, from now on */
 static void runs_on(int cpu)
 {
 	cpu_set_t set;
