@@ -179,24 +179,28 @@ int rxe_mw_invalidate(struct rxe_qp *qp, struct rxe_mw *mw)
 }
 
 /* -EAGAIN: another CPU changes the window. */
+static int try_change(struct rxe_mw *mw, struct rxe_qp *qp, const struct rxe_mw_bind *bind)
+{
+	int err;
+
+	if (!spin_trylock(&mw->lock))
+		return -EAGAIN;
+	err = window_change(mw, qp, bind);
+	spin_unlock(&mw->lock);
+	return err;
+}
+
 static int try_bind(struct rxe_qp *qp, const struct rxe_mw_bind *bind)
 {
 	struct rxe_id *id = rxe_id_get(&rxe_mr_ids, bind->mw_rkey >> 8);
 	struct rxe_key *key;
-	struct rxe_mw *mw;
 	int err = -EINVAL;
 
 	if (!id)
 		return -EINVAL;
 	key = id->object;
-	if (key->window) {
-		mw = container_of(key, struct rxe_mw, key);
-		err = -EAGAIN;
-		if (spin_trylock(&mw->lock)) {
-			err = window_change(mw, qp, bind);
-			spin_unlock(&mw->lock);
-		}
-	}
+	if (key->window)
+		err = try_change(container_of(key, struct rxe_mw, key), qp, bind);
 	rxe_id_put(id);
 	return err;
 }
