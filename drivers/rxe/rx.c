@@ -28,6 +28,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/ib_cache.h>
 
 #include "net.h"
 #include "trace.h"
@@ -192,7 +193,10 @@ void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
 	it->index = 0;
 }
 
-/* From the address that the QP is connected to, if it is, to the address it has? */
+/*
+ * From the address that the QP is connected to, if it is, to the address it has? A
+ * datagram may come from anywhere; see rx_datagram_here().
+ */
 static bool rx_from_peer(const struct rxe_qp *qp, const struct sk_buff *skb)
 {
 	const struct rxe_flow *flow = &qp->rq.flow;
@@ -632,6 +636,27 @@ static enum rxe_counter rx_cnp(struct rxe_qp *qp, struct sk_buff *skb)
 	return RXE_CNT_RX_CNP;
 }
 
+/*
+ * To an address of this device? The host may have others. Whose address a group's is
+ * has been seen to where its members were found, as that of QP 1 has.
+ */
+static bool rx_datagram_here(const struct rxe_qp *qp, const struct sk_buff *skb,
+			     const u8 *bth)
+{
+	const struct ib_gid_attr *attr;
+	union ib_gid gid;
+
+	if (bth_dqpn(bth) == RXE_QPN_MULTICAST || bth_dqpn(bth) == RXE_QPN_GSI)
+		return true;
+	rxe_datagram_daddr(skb, &gid);
+	attr = rdma_find_gid_by_port(&qp->dev->ib, &gid, IB_GID_TYPE_ROCE_UDP_ENCAP, RXE_PORT,
+				     NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
 static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 		     const u8 *bth)
 {
@@ -643,7 +668,8 @@ static void rx_to_qp(struct rxe_qp *qp, struct net *net, struct sk_buff *skb,
 	    !net_eq(dev_net(qp->dev->ndev), net) ||
 	    /* nobody would take it from the queue before the first modify_qp */
 	    !rxe_qp_receives(qp) ||
-	    !rx_from_peer(qp, skb)) {
+	    !rx_from_peer(qp, skb) ||
+	    (rxe_qp_is_datagram(qp) && !rx_datagram_here(qp, skb, bth))) {
 		why = RXE_CNT_RX_NO_QP;
 	} else if (bth_opcode(bth) == OP_CNP) {
 		why = rx_cnp(qp, skb);

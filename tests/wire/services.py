@@ -9,6 +9,7 @@ them shows in its completions, its memory and its counters.
 import errno
 import functools
 import struct
+import subprocess
 import time
 
 import pyverbs.enums as e
@@ -21,6 +22,7 @@ from pyverbs.wr import RecvWR
 import mapped
 import roce
 import verbs
+import wire
 from harness import Failure, case, check, equal, main
 from stranger import (FIRST, GRH, GSI, GSI_QKEY, MTU, OUR_QPN, QKEY, REMOTE, RKEY, SIZE, Asking,
                       Datagrams, Far, Stranger, Unreliable, ask_gsi, deth, mad, plan)
@@ -402,6 +404,31 @@ def ud_not_ready():
         test.receive(wr_id=1)
         frame = test.put(b"in time")
         test.got(1, b"in time", frame)
+
+
+@case("ud-not-its-address")
+def ud_not_its_address():
+    """The host has an address that is none of the device's: a datagram to that is dropped,
+    and to a group's, if it is not for the group's queue pairs (9.6.1.3)."""
+    for version, foreign, group in ((4, "10.77.0.1", "239.7.7.7"), (6, "fd77::1", "ff0e::7:7:7")):
+        ip = ("ip", "-n", "ns2", f"-{version}", "addr")
+        subprocess.run((*ip, "add", foreign, "dev", "lo", *["nodad"] * (version == 6)), check=True)
+        try:
+            with Datagrams(version) as test:
+                test.receive(wr_id=1)
+                right = test.to
+                for wrong in (foreign, group):
+                    before = test.device.counter("rx_no_qp")
+                    test.to = roce.Path(wire.NEAR_MAC, wire.FAR_MAC, test.near, wrong, 0xc123)
+                    test.put(b"for somebody else")
+                    test.to = right
+                    if wrong == foreign:
+                        soon(lambda n=before: test.device.counter("rx_no_qp") == n + 1,
+                             f"to {wrong}: not counted")
+                frame = test.put(b"for it")
+                test.got(1, b"for it", frame)
+        finally:
+            subprocess.run((*ip, "del", foreign, "dev", "lo"), check=True)
 
 
 @case("ud-wrong-service")
