@@ -444,7 +444,6 @@ static void response_lost(struct rxe_qp *qp)
 	u32 most = psn_diff(request_end(sq, una), una);
 	u32 count = rxe_reorder_gap(&sq->held, una, most);
 
-	sq->gap = false;
 	if (sq->asked || !response_missing(sq) || !sq_retry(qp))
 		return;
 	patience_lost(&sq->patience);
@@ -565,15 +564,18 @@ static void timeout_event(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u32 una = sq->una_psn;
+	bool gap = sq->gap;
 
 	sq->armed = false;
-	if (sq->rnr_wait || sq->starved || sq->fault.paging || (una == sq->psn && !sq_shut(qp)))
+	sq->gap = false;
+	if (sq->rnr_wait || sq->fault.paging || (una == sq->psn && !sq_shut(qp)))
 		return;
-	if (sq->gap) {
+	/* also if starved: without a timeout of the QP nobody would ask for it again */
+	if (gap) {
 		response_lost(qp);
 		return;
 	}
-	if (!sq_wait(sq))
+	if (sq->starved || !sq_wait(sq))
 		return;
 	if (sq->progress) {
 		sq->progress = false;
