@@ -41,6 +41,7 @@ static bool ring_take(struct rxe_qp *qp, struct rxe_ring *ring, u32 max_sge)
 	rq->room = min_t(u64, room, U32_MAX);
 	rq->have_wqe = true;
 	ring->index = (ring->index + 1) & ring->mask;
+	ring->taken++;
 	rxe_ring_set_consumer(ring, ring->index);
 	return true;
 }

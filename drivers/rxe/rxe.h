@@ -150,6 +150,7 @@ enum {
  * @shift: log2 of the element size, our own copy
  * @index: our own index: of the next element that the kernel writes (CQ) or
  *	reads (SQ, RQ)
+ * @taken: receives that have been taken, ever; wraps
  */
 struct rxe_ring {
 	struct rxe_ring_mem	*mem;
@@ -157,6 +158,7 @@ struct rxe_ring {
 	u32			mask;
 	u32			shift;
 	u32			index;
+	u32			taken;
 };
 
 int rxe_ring_create(struct rxe_ring *ring, struct rxe_dev *dev,

@@ -10,6 +10,9 @@
 
 #include "rxe.h"
 
+/* WQEs that are copied with interrupts off, of 1 KiB at most */
+#define RESIZE_PIECE	64
+
 static u32 srq_used(const struct rxe_srq *srq)
 {
 	return (rxe_ring_producer(&srq->ring) - srq->ring.index) & srq->ring.mask;
@@ -81,14 +84,49 @@ static int resize_respond(struct ib_udata *udata, const struct mminfo *mi)
 	return 0;
 }
 
-/* Moves the WQEs to a ring of another size, in order. The process posts none meanwhile. */
+/*
+ * Copies the WQEs to a ring of another size, in order and a piece at a time, for
+ * there may be hundreds of MiB of them; QPs go on taking them in between, and
+ * kernel users posting.
+ */
+static int srq_copy(struct rxe_srq *srq, struct rxe_ring *ring, u32 max_wr)
+{
+	const struct rxe_ring *old = &srq->ring;
+	u32 start, first, gone, used, end, i;
+	u32 done = 0;
+
+	lockdep_assert_held(&srq->lock);
+	start = old->taken;
+	first = old->index;
+	for (;;) {
+		gone = old->taken - start;
+		used = srq_used(srq);
+		if (used > max_wr)
+			return -EINVAL;
+		end = gone + used;
+		if ((s32)(done - gone) < 0)
+			done = gone;
+		for (i = 0; i < RESIZE_PIECE && (s32)(end - done) > 0; i++, done++)
+			memcpy(rxe_ring_element(ring, done),
+			       rxe_ring_element(old, first + done), 1u << ring->shift);
+		if ((s32)(end - done) <= 0)
+			break;
+		spin_unlock_irq(&srq->lock);
+		cond_resched();
+		spin_lock_irq(&srq->lock);
+	}
+	ring->index = gone & ring->mask;
+	rxe_ring_set_consumer(ring, gone);
+	rxe_ring_set_producer(ring, end);
+	return 0;
+}
+
+/* The process posts none meanwhile. */
 static int srq_resize(struct rxe_srq *srq, u32 max_wr, struct ib_udata *udata)
 {
 	struct rxe_dev *dev = to_rxe_dev(srq->ib.device);
 	struct rxe_ring ring = {};
-	unsigned long flags;
 	struct mminfo mi;
-	u32 used, i;
 	int err;
 
 	err = rxe_ring_create(&ring, dev, udata, max_wr, srq_element_size(srq), &mi);
@@ -99,20 +137,13 @@ static int srq_resize(struct rxe_srq *srq, u32 max_wr, struct ib_udata *udata)
 	if (err)
 		goto out;
 
-	spin_lock_irqsave(&srq->lock, flags);
-	used = srq_used(srq);
-	if (used > max_wr) {
-		err = -EINVAL;
-	} else {
-		for (i = 0; i < used; i++)
-			memcpy(rxe_ring_element(&ring, i),
-			       rxe_ring_element(&srq->ring, srq->ring.index + i),
-			       1u << ring.shift);
-		rxe_ring_set_producer(&ring, used);
+	spin_lock_irq(&srq->lock);
+	err = srq_copy(srq, &ring, max_wr);
+	if (!err) {
 		swap(srq->ring, ring);
 		srq->max_wr = max_wr;
 	}
-	spin_unlock_irqrestore(&srq->lock, flags);
+	spin_unlock_irq(&srq->lock);
 out:
 	rxe_ring_destroy(&ring);
 	return err;
