@@ -463,7 +463,9 @@ void rxe_task_exit(struct rxe_task *task)
  */
 int rxe_task_module_init(void)
 {
-	task_wq = alloc_workqueue("rxe", WQ_PERCPU | WQ_HIGHPRI | WQ_CPU_INTENSIVE, 0);
+	/* memory is reclaimed by writing to disks that are reached by this driver */
+	task_wq = alloc_workqueue("rxe", WQ_PERCPU | WQ_HIGHPRI | WQ_CPU_INTENSIVE |
+				  WQ_MEM_RECLAIM, 0);
 	return task_wq ? 0 : -ENOMEM;
 }
 
