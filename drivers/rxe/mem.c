@@ -23,6 +23,10 @@
 #include <linux/highmem.h>
 #include <linux/libnvdimm.h>
 #include <linux/mm.h>
+#include <linux/sizes.h>
+
+/* What a FLUSH writes back at a time: some 100 us */
+#define FLUSH_PIECE	SZ_1M
 
 /**
  * struct stream - the packet's side of a copy; moves on with it
@@ -516,9 +520,19 @@ int rxe_mem_store64(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *
 	return 0;
 }
 
-/* What the CPU's caches hold of a range goes to memory; the caller orders it. */
-static void span_write_back(struct rxe_span *span, u64 length)
+/*
+ * What the CPU's caches hold of a range goes to memory, in pieces: it may be all that
+ * there is, and other work of this CPU waits. The caller orders it.
+ */
+static int span_write_back(struct rxe_span *span, u64 length, u64 *done)
 {
+	u64 from = min(*done, length);
+	u64 rest = length - from;
+
+	length = min_t(u64, rest, FLUSH_PIECE);
+	rest -= length;
+	*done = from + length;
+	span->addr += from;
 	u32 piece;
 	u8 *mem;
 
@@ -531,6 +545,7 @@ static void span_write_back(struct rxe_span *span, u64 length)
 		span->addr += piece;
 		length -= piece;
 	}
+	return rest ? -EINPROGRESS : 0;
 }
 
 /**
@@ -543,15 +558,16 @@ static void span_write_back(struct rxe_span *span, u64 length)
  * @access: IB_ACCESS_FLUSH_GLOBAL: each CPU and device of this host can see it;
  *	IB_ACCESS_FLUSH_PERSISTENT: it is there after power was lost; the key has
  *	this right only if its memory is of that kind
+ * @done: in, out: bytes that earlier calls for this FLUSH have been through, first 0
  *
  * Copies are made by a CPU, so that for the one only their order is to be seen to,
  * and for the other also what its caches hold.
  *
- * Context: any.
- * Return: 0, -EACCES or -EFAULT.
+ * Context: rq.task.
+ * Return: 0, -EACCES, -EFAULT or -EINPROGRESS: call again.
  */
 int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool all,
-		  int access)
+		  int access, u64 *done)
 {
 	struct rxe_span span;
 	int err = 0;
@@ -563,10 +579,10 @@ int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool a
 	if (err)
 		return err;
 	if (access & IB_ACCESS_FLUSH_PERSISTENT)
-		span_write_back(&span, length);
+		err = span_write_back(&span, length, done);
 	wmb();	/* also as devices and memory see it */
 	rxe_mr_put(&span);
-	return 0;
+	return err;
 }
 
 /**

@@ -174,7 +174,7 @@ int rxe_mem_fetch_add(struct rxe_qp *qp, u32 key, u64 addr, u64 add, u64 *orig);
 int rxe_mem_store64(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *skb,
 		    u32 skb_off);
 int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool all,
-		  int access);
+		  int access, u64 *done);
 u32 rxe_mem_sum_skb(const struct sk_buff *skb, u32 offset, u32 len, u32 crc);
 
 static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ib)

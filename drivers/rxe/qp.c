@@ -607,6 +607,7 @@ static void qp_reset(struct rxe_qp *qp)
 	rq->psn = 0;
 	rq->msn = 0;
 	rq->progress = MSG_NONE;
+	rq->written_back = 0;
 	rq->have_wqe = false;
 	rq->read.active = false;
 	rq->ack_pending = false;

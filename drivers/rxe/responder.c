@@ -302,13 +302,15 @@ static bool read_continue(struct rxe_qp *qp, u32 *budget)
 
 /*
  * What an access to memory means to the request: an error, and maybe that it is none
- * yet: without the page nothing has been done that cannot be done again.
+ * yet: without the page nothing has been done that cannot be done again; and so it is
+ * with what takes more than one round.
  */
 static enum resp_error access_error(struct rxe_qp *qp, int err, enum resp_error otherwise)
 {
 	if (likely(!err))
 		return RESP_OK;
-	qp->rq.fault.paging = err == -EAGAIN;
+	qp->rq.again = err == -EINPROGRESS;
+	qp->rq.fault.paging = err == -EAGAIN || qp->rq.again;
 	return err == -EINVAL ? RESP_ERR_ALIGN : otherwise;
 }
 
@@ -405,12 +407,13 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 	if (pkt->op->flags & OPF_FLUSH)
 		err = rxe_mem_flush(qp, reth_rkey(reth), reth_va(reth), reth_len(reth),
 				    feth_selectivity(pkt->hdr + pkt->op->feth) == FETH_SEL_MR,
-				    flush_access(pkt));
+				    flush_access(pkt), &rq->written_back);
 	else
 		err = rxe_mem_store64(qp, reth_rkey(reth), reth_va(reth), pkt->part,
 				      pkt->payload_off);
 	if (err)
 		return access_error(qp, err, RESP_ERR_RKEY);
+	rq->written_back = 0;
 	res = res_save(qp, pkt->opcode, 1);
 	rq->msn = (rq->msn + 1) & PSN_MASK;
 	rq->psn = psn_add(rq->psn, 1);
@@ -810,26 +813,33 @@ static bool held_request(struct rxe_qp *qp)
 
 /*
  * The next packet of the skb in hand, or of the next skb; @at is the walk as it
- * was before the packet.
+ * was before the packet. An skb without a good packet is worked off, too: whoever
+ * sends nothing else must not keep a CPU.
  */
-static bool next_packet(struct rxe_qp *qp, struct rxe_rxpkt *pkt, struct rxe_rx_iter *at)
+static bool next_packet(struct rxe_qp *qp, struct rxe_rxpkt *pkt, struct rxe_rx_iter *at,
+			u32 *budget)
 {
 	struct rxe_rq *rq = &qp->rq;
+	bool none = false;
 
-	for (;;) {
+	while (*budget) {
 		if (!rq->iter.skb) {
 			struct sk_buff *skb = rxe_rx_dequeue(qp, &rq->rxq, rq->counts);
 
 			if (!skb)
 				return false;
 			rxe_rx_iter_init(&rq->iter, qp->dev, rq->counts, skb);
+			none = true;
 		}
 		*at = rq->iter;
 		if (rxe_rx_next(&rq->iter, pkt))
 			return true;
 		consume_skb(rq->iter.skb);
 		rq->iter.skb = NULL;
+		if (none)
+			--*budget;
 	}
+	return false;
 }
 
 static void drop_packets(struct rxe_rq *rq)
@@ -861,6 +871,7 @@ static bool work_off(struct rxe_qp *qp)
 	struct rxe_rxpkt pkt;
 
 	rq->fault.paging = false;
+	rq->again = false;
 	if (unlikely(READ_ONCE(rq->nak_fired))) {
 		WRITE_ONCE(rq->nak_fired, false);
 		rq->nak_armed = false;
@@ -876,7 +887,7 @@ static bool work_off(struct rxe_qp *qp)
 			continue;
 		}
 		if (!held_request(qp)) {
-			if (!next_packet(qp, &pkt, &at))
+			if (!next_packet(qp, &pkt, &at, &budget))
 				break;
 			request(qp, &pkt, &at);
 			if (unlikely(rq->fault.paging))
@@ -885,7 +896,7 @@ static bool work_off(struct rxe_qp *qp)
 		if (unlikely(rq->fault.paging)) {
 			/* it is here, and so is what follows: no hole */
 			answer_pending(qp);
-			return false;
+			return rq->again;
 		}
 		answers_go(qp);
 		budget--;

@@ -710,6 +710,8 @@ struct rxe_resp_read {
  * @nak_due: the next hole that is seen is one too many
  * @hurry: a hole waits to be filled; read by the receive path
  * @fault: pages that are waited for; a request, in @iter or @held
+ * @again: no page, but the request in hand takes another round of the task
+ * @written_back: bytes that the FLUSH in hand has been through
  * @established: the peer has been heard of
  * @flush_left: in the error state: receives of this pass still to be flushed
  * @last_told: in the error state: nothing more will be taken from the SRQ, and its
@@ -754,6 +756,8 @@ struct rxe_rq {
 	bool			nak_fired;
 	bool			hurry;
 	struct rxe_fault	fault;
+	bool			again;
+	u64			written_back;
 	u32			nak_psn;
 	struct rxe_reorder	held;
 	struct patience		patience;

@@ -54,11 +54,11 @@ def flushable(pd, size, access=ACCESS_GLOBAL, backing=None):
 class Flushable(Stranger):
     """A device whose memory may be flushed by peers."""
 
-    def __init__(self, rights=ACCESS_GLOBAL, access=ACCESS_GLOBAL, backing=None):
+    def __init__(self, rights=ACCESS_GLOBAL, access=ACCESS_GLOBAL, backing=None, size=SIZE):
         access |= verbs.READ | verbs.WRITE | verbs.ATOMIC
         super().__init__(access=access)
         try:
-            self.memory = flushable(self.device.pd, SIZE, rights, backing)
+            self.memory = flushable(self.device.pd, size, rights, backing)
         except (Failure, Skip):
             self.__exit__()
             raise
@@ -223,6 +223,10 @@ refused("flush-both-no-right", "One of both is not enough.", roce.NAK_ACCESS,
         lambda t: t.flush(GLOBAL | PERSISTENT), access=ACCESS_GLOBAL | ACCESS_PERSISTENT)
 
 
+# As much persistent memory as is mapped
+BACKING = 2 << 20
+
+
 def persistent_memory():
     """A mapping of persistent memory: what tests/wire/run has the kernel take for it."""
     for module in ("nd_e820", "nd_pmem", "dax_pmem", "device_dax"):
@@ -236,7 +240,7 @@ def persistent_memory():
         equal(made.returncode, 0, f"ndctl ({made.stderr.strip()}): status")
     file = os.open("/dev/dax0.0", os.O_RDWR)
     try:
-        return mmap.mmap(file, 2 << 20)
+        return mmap.mmap(file, BACKING)
     finally:
         os.close(file)
 
@@ -315,13 +319,17 @@ class WrittenBack:
 @case("flush-persistent-written-back")
 def flush_written_back():
     """By each FLUSH for persistence what the caches hold of its range is written back, all of
-    it; who leaves that out is not found out by looking at memory."""
+    it; who leaves that out is not found out by looking at memory. A large one takes the
+    device several rounds; it is answered after the last."""
     backing = persistent_memory()
     both = ACCESS_GLOBAL | ACCESS_PERSISTENT
-    with Flushable(rights=both, access=both, backing=backing) as test, WrittenBack() as seen:
+    with (Flushable(rights=both, access=both, backing=backing, size=BACKING) as test,
+          WrittenBack() as seen):
         start = None
         for placement in (PERSISTENT, GLOBAL | PERSISTENT):
-            for options, offset, length in (({"selectivity": REGION}, 0, SIZE),
+            for options, offset, length in (({"selectivity": REGION}, 0, BACKING),
+                                            ({"length": BACKING - 100, "offset": 100}, 100,
+                                             BACKING - 100),
                                             ({"length": SIZE}, 0, SIZE), ({}, 0, 64),
                                             ({"length": 4097, "offset": 8191}, 8191, 4097),
                                             ({"length": 8, "offset": SIZE - 8}, SIZE - 8, 8)):
