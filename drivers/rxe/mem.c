@@ -528,14 +528,13 @@ static int span_write_back(struct rxe_span *span, u64 length, u64 *done)
 {
 	u64 from = min(*done, length);
 	u64 rest = length - from;
+	u32 piece;
+	u8 *mem;
 
 	length = min_t(u64, rest, FLUSH_PIECE);
 	rest -= length;
 	*done = from + length;
 	span->addr += from;
-	u32 piece;
-	u8 *mem;
-
 	while (length) {
 		piece = min_t(u64, length, PAGE_SIZE);
 		/* it is pinned: no key of memory on demand has the right */
