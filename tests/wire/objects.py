@@ -8,7 +8,6 @@ import mmap
 import os
 
 import pyverbs.enums as e
-from pyverbs.addr import AH
 from pyverbs.mr import MR
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QPAttr
@@ -207,7 +206,7 @@ def send_cq_overrun_ud():
             (e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT | e.IBV_QP_QKEY,
              {"pkey_index": 0, "port_num": 1, "qkey": QKEY}),
             (0, {}), (e.IBV_QP_SQ_PSN, {"sq_psn": 0})))
-    handle = AH(Bench.near.pd, attr=verbs.address(Bench.near, wire.FAR4))
+    handle = verbs.handle(Bench.near, wire.FAR4)
 
     def datagram(queue, wr_id):
         request = SendWR(wr_id, opcode=e.IBV_WR_SEND, num_sge=1, sg=[Bench.source.sge(64)],

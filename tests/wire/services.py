@@ -13,7 +13,6 @@ import subprocess
 import time
 
 import pyverbs.enums as e
-from pyverbs.addr import AH
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QPAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
@@ -512,8 +511,7 @@ def ud_send_imm_ipv6():
 def ud_many_destinations():
     """More destinations than a QP remembers, in turns: each datagram has its own."""
     with Datagrams() as test:
-        handles = [AH(test.device.pd, attr=verbs.address(test.device, test.near, 4 * index))
-                   for index in range(12)]
+        handles = [verbs.handle(test.device, test.near, 4 * index) for index in range(12)]
         for _ in range(3):
             for index, handle in enumerate(handles):
                 test.post(handle, [test.memory.sge(8)], wr_id=index)

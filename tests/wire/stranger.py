@@ -10,7 +10,6 @@ import struct
 import time
 
 import pyverbs.enums as e
-from pyverbs.addr import AH
 from pyverbs.qp import QPAttr
 from pyverbs.wr import SendWR
 
@@ -315,7 +314,7 @@ class Datagrams(Stranger):
 
     def handle(self, peer=None):
         """An address handle."""
-        return AH(self.device.pd, attr=verbs.address(self.device, peer or self.near))
+        return verbs.handle(self.device, peer or self.near)
 
     def post(self, handle, sges, wr_id=1, qkey=QKEY, imm=b"", flags=0):
         """Have the device send a datagram."""

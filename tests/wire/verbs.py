@@ -10,7 +10,7 @@ import sys
 import time
 
 import pyverbs.enums as e
-from pyverbs.addr import AHAttr, GID, GlobalRoute
+from pyverbs.addr import AH, AHAttr, GID, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR, MW, MWBind, MWBindInfo
@@ -18,6 +18,7 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SendWR, SGE
 
+import wire
 from harness import Failure, equal
 
 LOCAL = e.IBV_ACCESS_LOCAL_WRITE
@@ -171,6 +172,16 @@ def address(device, peer, traffic_class=0):
     route = GlobalRoute(dgid=GID(gid_text(peer)), sgid_index=device.gid_index, hop_limit=64,
                         traffic_class=traffic_class)
     return AHAttr(gr=route, is_global=1, port_num=1)
+
+
+def handle(device, peer, traffic_class=0):
+    """An address handle.
+
+    To a library that is told no number for it (compat/ib_ops_old.c) it is the address itself,
+    and the peer's MAC address, which it looks for in the namespace of who calls it.
+    """
+    with wire.inside(wire.NAMESPACES[device.name]):
+        return AH(device.pd, attr=address(device, peer, traffic_class))
 
 
 class Queue:

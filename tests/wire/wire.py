@@ -2,9 +2,11 @@
 """One end of the veth pair: every frame that crosses it, and frames of our own.
 
 The programs run in the initial namespace, where sysfs shows the counters of all
-devices; only the packet sockets live in ns1, where our end is.
+devices; only the packet sockets live in ns1, where our end is, and address handles are
+made where their device is.
 """
 
+import contextlib
 import ctypes
 import os
 import select
@@ -22,23 +24,32 @@ FAR4, FAR6 = "10.1.0.2", "fd01::2"
 NEAR_MAC = os.environ.get("RXE_NEAR_MAC", "")
 FAR_MAC = os.environ.get("RXE_FAR_MAC", "")
 
-NAMESPACE = "/run/netns/ns1"
+# Where the netdev of each device is
+NAMESPACES = {"rxe0": "ns1", "rxe1": "ns2"}
 CLONE_NEWNET = 0x40000000
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33
 SO_TIMESTAMPNS = 35
 
 
-def packet_socket():
-    """A packet socket in our namespace."""
+@contextlib.contextmanager
+def inside(namespace):
+    """What is done meanwhile is done in another network namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
-    with open("/proc/self/ns/net", "rb") as home, open(NAMESPACE, "rb") as there:
+    with (open("/proc/self/ns/net", "rb") as home,
+          open(f"/run/netns/{namespace}", "rb") as there):
         if libc.setns(there.fileno(), CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), "setns")
         try:
-            return socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            yield
         finally:
             libc.setns(home.fileno(), CLONE_NEWNET)
+
+
+def packet_socket():
+    """A packet socket in our namespace."""
+    with inside("ns1"):
+        return socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
 
 
 class Tap:
