@@ -234,6 +234,11 @@ def persistent_memory():
     if not os.path.exists("/dev/dax0.0"):
         if not os.path.exists("/sys/bus/nd/devices/namespace0.0"):
             raise Skip("this kernel makes no persistent memory of a part of its own")
+        # of the region of that namespace: what becomes its next devdax (4.7)
+        region = os.path.dirname(os.path.realpath("/sys/bus/nd/devices/namespace0.0"))
+        if not os.path.exists(f"{region}/dax_seed"):
+            raise Skip("this kernel has no devdax to map persistent memory by: "
+                       f"no dax_seed in {region}")
         made = subprocess.run(("ndctl", "create-namespace", "-f", "-e", "namespace0.0",
                                "-m", "devdax", "-M", "mem"),
                               capture_output=True, text=True, check=False)
