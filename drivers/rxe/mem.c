@@ -63,13 +63,46 @@ static void stream_from(struct stream *s, const void *src)
 	s->src = src;
 }
 
+/**
+ * rxe_mem_flat - bytes of an skb that are in one piece
+ * @skb: linear or with fragments; a list behind them is not looked at
+ * @offset: from skb->data
+ * @len: bytes
+ *
+ * Context: any.
+ * Return: the first, or NULL: they are in pieces, or the kernel has no address for them.
+ */
+const u8 *rxe_mem_flat(const struct sk_buff *skb, u32 offset, u32 len)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	u32 head = skb_headlen(skb);
+	struct page *page;
+	u32 size;
+	int i;
+
+	if ((u64)offset + len <= head)
+		return skb->data + offset;
+	if (offset < head)
+		return NULL;
+	offset -= head;
+	for (i = 0; i < info->nr_frags; i++) {
+		size = skb_frag_size(&info->frags[i]);
+		if (offset < size) {
+			page = skb_frag_page(&info->frags[i]);
+			if (len > size - offset || !page || PageHighMem(page))
+				return NULL;
+			return (u8 *)skb_frag_address(&info->frags[i]) + offset;
+		}
+		offset -= size;
+	}
+	return NULL;
+}
+
 static void stream_from_skb(struct stream *s, const struct sk_buff *skb,
 			    u32 offset, u32 len)
 {
-	stream_from(s, NULL);
-	if ((u64)offset + len <= skb_headlen(skb)) {
-		s->src = skb->data + offset;
-	} else {
+	stream_from(s, rxe_mem_flat(skb, offset, len));
+	if (!s->src) {
 		s->skb = skb;
 		s->skb_off = offset;
 	}
@@ -597,12 +630,12 @@ int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool a
 u32 rxe_mem_sum_skb(const struct sk_buff *skb, u32 offset, u32 len, u32 crc)
 {
 	struct skb_seq_state seq;
-	const u8 *data;
+	const u8 *data = rxe_mem_flat(skb, offset, len);
 	u32 done = 0;
 	u32 n;
 
-	if ((u64)offset + len <= skb_headlen(skb))
-		return crc32_le(crc, skb->data + offset, len);
+	if (data)
+		return crc32_le(crc, data, len);
 
 	/* the walk only reads, though its prototype does not say so */
 	skb_prepare_seq_read((struct sk_buff *)skb, offset, offset + len, &seq);

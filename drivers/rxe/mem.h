@@ -175,6 +175,7 @@ int rxe_mem_store64(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *
 		    u32 skb_off);
 int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool all,
 		  int access, u64 *done);
+const u8 *rxe_mem_flat(const struct sk_buff *skb, u32 offset, u32 len);
 u32 rxe_mem_sum_skb(const struct sk_buff *skb, u32 offset, u32 len, u32 crc);
 
 static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ib)

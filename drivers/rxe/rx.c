@@ -247,7 +247,7 @@ static void rx_count(struct rxe_dev *dev, u64 *counts, const struct sk_buff *skb
 		rxe_count_side(dev, counts, RXE_CNT_RX_MERGED, rx_packets(skb));
 }
 
-/* What the headers say of a packet of @len bytes; @hdr may be the BTH alone. */
+/* What the headers say of a packet of @len bytes */
 static bool rx_known(struct rxe_rxpkt *pkt, const u8 *hdr, u32 len)
 {
 	if (!hdr || len < BTH_LEN + ICRC_LEN)
@@ -270,29 +270,29 @@ static void rx_fields(struct rxe_rxpkt *pkt, u32 payload_off, u32 payload_len)
 }
 
 /*
- * All headers, of which @bth was the first, and has been checked: it is not read again.  A
- * fragment may be a page of its sender's, who can still write to it.
+ * What the longest headers are in, in one piece.  Of a fragment it is a copy, made once: that
+ * may be a page of its sender's, who can still write to it.
  */
-static const u8 *rx_headers(struct rxe_rxpkt *pkt, const u8 *bth, u32 offset)
+static const u8 *rx_headers(struct rxe_rxpkt *pkt, u32 offset, u32 len)
 {
-	u32 len = pkt->op->hdr_len;
-	int err;
+	const struct sk_buff *skb = pkt->part;
+	const u8 *flat;
 
-	if (bth != pkt->hdr_buf)
-		return skb_header_pointer(pkt->part, offset, len, pkt->hdr_buf);
-	err = skb_copy_bits(pkt->part, offset + BTH_LEN, pkt->hdr_buf + BTH_LEN, len - BTH_LEN);
-	return err ? NULL : bth;
+	if (likely((u64)offset + len <= skb_headlen(skb)))
+		return skb->data + offset;
+	flat = rxe_mem_flat(skb, offset, len);
+	if (flat)
+		memcpy(pkt->hdr_buf, flat, len);
+	else if (skb_copy_bits(skb, offset, pkt->hdr_buf, len))
+		return NULL;
+	return pkt->hdr_buf;
 }
 
 /* Headers of the packet of @len bytes at @offset of its part. */
 static bool rx_parse(struct rxe_rxpkt *pkt, u32 offset, u32 len)
 {
-	const u8 *hdr = skb_header_pointer(pkt->part, offset, BTH_LEN, pkt->hdr_buf);
-
-	if (!rx_known(pkt, hdr, len))
-		return false;
-	pkt->hdr = rx_headers(pkt, hdr, offset);
-	if (!pkt->hdr)
+	pkt->hdr = rx_headers(pkt, offset, min_t(u32, len, sizeof(pkt->hdr_buf)));
+	if (!rx_known(pkt, pkt->hdr, len))
 		return false;
 	rx_fields(pkt, offset + pkt->op->hdr_len,
 		  len - pkt->op->hdr_len - ICRC_LEN - bth_pad(pkt->hdr));
