@@ -31,6 +31,8 @@
 
 /* When there was no memory for a READ response, try again after this */
 #define STARVED_INTERVAL	max_t(unsigned long, HZ / 100, 1)
+/* What a FLUSH may write back in the time of a packet */
+#define FLUSH_BYTES	(16 << 10)
 
 /* --- answers ---------------------------------------------------------------- */
 
@@ -413,6 +415,7 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 				      pkt->payload_off);
 	if (err)
 		return access_error(qp, err, RESP_ERR_RKEY);
+	rq->cost = rq->written_back / FLUSH_BYTES;
 	rq->written_back = 0;
 	res = res_save(qp, pkt->opcode, 1);
 	rq->msn = (rq->msn + 1) & PSN_MASK;
@@ -899,7 +902,8 @@ static bool work_off(struct rxe_qp *qp)
 			return rq->again;
 		}
 		answers_go(qp);
-		budget--;
+		budget -= min(budget, 1 + rq->cost);
+		rq->cost = 0;
 	}
 	if (!rxe_qp_receives(qp)) {
 		drop_packets(rq);

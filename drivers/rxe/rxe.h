@@ -319,6 +319,7 @@ u32 rxe_cq_taken(struct rxe_cq *cq);
  * @max_wr: WQEs that a kernel user may post
  * @max_sge: elements of each
  * @limit: tell when fewer WQEs are left, 0: do not
+ * @resizing: one at a time
  */
 struct rxe_srq {
 	struct ib_srq		ib;
@@ -329,6 +330,7 @@ struct rxe_srq {
 	u32			max_wr;
 	u32			max_sge;
 	u32			limit;
+	struct mutex		resizing;
 };
 
 bool rxe_srq_below_limit(struct rxe_srq *srq);
@@ -712,6 +714,7 @@ struct rxe_resp_read {
  * @fault: pages that are waited for; a request, in @iter or @held
  * @again: no page, but the request in hand takes another round of the task
  * @written_back: bytes that the FLUSH in hand has been through
+ * @cost: of the request just done, in packets of the budget, more than one
  * @established: the peer has been heard of
  * @flush_left: in the error state: receives of this pass still to be flushed
  * @last_told: in the error state: nothing more will be taken from the SRQ, and its
@@ -758,6 +761,7 @@ struct rxe_rq {
 	struct rxe_fault	fault;
 	bool			again;
 	u64			written_back;
+	u32			cost;
 	u32			nak_psn;
 	struct rxe_reorder	held;
 	struct patience		patience;

@@ -50,6 +50,7 @@ int rxe_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct i
 	if (!atomic_add_unless(&dev->num_srq, 1, RXE_MAX_SRQ))
 		return -ENOMEM;
 	spin_lock_init(&srq->lock);
+	mutex_init(&srq->resizing);
 	srq->is_user = !!udata;
 	srq->max_wr = init->attr.max_wr;
 	srq->max_sge = max(init->attr.max_sge, 1U);
@@ -156,7 +157,7 @@ out:
  * @mask: IB_SRQ_MAX_WR to resize, IB_SRQ_LIMIT to be told when fewer WQEs are left
  * @udata: of the user's command
  *
- * Context: process, may sleep; the core calls once at a time.
+ * Context: process, may sleep.
  * Return: 0, -EINVAL (also: fewer entries than the SRQ holds), -ENOMEM, -EFAULT;
  * after an error the SRQ is as before.
  */
@@ -174,7 +175,9 @@ int rxe_srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_a
 	if (!max_wr || max_wr > RXE_MAX_SRQ_WR || limit > max_wr)
 		return -EINVAL;
 	if (mask & IB_SRQ_MAX_WR) {
+		mutex_lock(&srq->resizing);
 		err = srq_resize(srq, max_wr, udata);
+		mutex_unlock(&srq->resizing);
 		if (err)
 			return err;
 	}
