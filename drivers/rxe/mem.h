@@ -114,12 +114,14 @@ struct rxe_mw {
  * @mr: whose bytes they are
  * @addr: first address in the region's own numbering
  * @chunk: that a part of it is mapped from, of memory on demand
+ * @kept: the reference to @key is not this range's
  */
 struct rxe_span {
 	struct rxe_key		*key;
 	struct rxe_mr		*mr;
 	u64			addr;
 	struct rxe_chunk	*chunk;
+	bool			kept;
 };
 
 /* What a process asks of a memory window */
@@ -144,6 +146,8 @@ bool rxe_key_revoke(struct rxe_key *key);
 int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp, u32 key,
 	       u64 addr, u64 length, int access);
 void rxe_mr_put(struct rxe_span *span);
+void rxe_mr_round_begin(void);
+void rxe_mr_round_end(void);
 const char *rxe_mr_type_name(const struct rxe_mr *mr);
 int rxe_mr_extent(u32 rkey, u64 *addr, u64 *length);
 int rxe_mr_register(struct rxe_qp *qp, struct rxe_mr *mr, u32 key, int access);

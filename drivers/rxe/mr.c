@@ -14,6 +14,11 @@
  *
  * When such a key is no longer valid, nobody uses it any more: rxe_key_revoke()
  * waits for the few packets that are being copied on other CPUs.
+ *
+ * A region of the first kind is found once in a round of a task, and kept until its end
+ * (struct kept): packet after packet is copied from it or to it, often by two CPUs, and
+ * each reference would take its count from the other one's cache. Who deregisters it
+ * waits for the round.
  */
 #include "rxe.h"
 
@@ -27,6 +32,23 @@
 #define MR_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_FLUSH_GLOBAL)
 #define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND | MR_REMOTE)
+
+/* Regions that a CPU keeps during a round; a power of two */
+#define KEPT		4
+
+/**
+ * struct kept - regions that the tasks of this CPU use in this round
+ * @depth: tasks within each other; 0: no task runs
+ * @id: each with a reference, at a place that its number tells
+ *
+ * Only with bottom halves off; where those can be preempted, nothing is kept.
+ */
+struct kept {
+	u32		depth;
+	struct rxe_id	*id[KEPT];
+};
+
+static DEFINE_PER_CPU(struct kept, mr_kept);
 
 /* mr->windows of a region that is going */
 #define WINDOWS_CLOSED	INT_MIN
@@ -543,6 +565,25 @@ int rxe_mr_extent(u32 rkey, u64 *addr, u64 *length)
 	return 0;
 }
 
+/* By its number, with a reference that is the span's or this CPU's. */
+static struct rxe_id *mr_find(struct rxe_span *span, u32 number)
+{
+	struct kept *kept = this_cpu_ptr(&mr_kept);
+	struct rxe_id **place = &kept->id[number % KEPT];
+	struct rxe_id *id = *place;
+
+	span->kept = id && id->number == number;
+	if (span->kept)
+		return id;
+	id = rxe_id_get(&rxe_mr_ids, number);
+	/* one that is revocable is waited for without sleep */
+	if (id && kept->depth && !*place && !((struct rxe_key *)id->object)->revocable) {
+		*place = id;
+		span->kept = true;
+	}
+	return id;
+}
+
 /**
  * rxe_mr_get - find what a key names and check that a range of it may be used
  * @span: filled
@@ -568,7 +609,7 @@ int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp,
 	WARN_ON_ONCE(!in_softirq());
 	/* whoever revokes the key waits for us, so let him not preempt us */
 	preempt_disable();
-	id = rxe_id_get(&rxe_mr_ids, key >> 8);
+	id = mr_find(span, key >> 8);
 	if (!id) {
 		preempt_enable();
 		return -EACCES;
@@ -581,10 +622,8 @@ int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp,
 	if (smp_load_acquire(&k->valid) == RXE_KEY_VALID && k->key == key && k->pd == pd &&
 	    !(access & ~k->access))
 		err = span_resolve(span, qp, addr, length, access);
-	if (err) {
-		rxe_id_put(id);
-		preempt_enable();
-	}
+	if (err)
+		rxe_mr_put(span);
 	return err;
 }
 
@@ -596,6 +635,37 @@ int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp,
  */
 void rxe_mr_put(struct rxe_span *span)
 {
-	rxe_id_put(span->key->id);
+	if (!span->kept)
+		rxe_id_put(span->key->id);
 	preempt_enable();
+}
+
+/**
+ * rxe_mr_round_begin - regions that are used from now on may be kept
+ *
+ * Context: a task about to run on this CPU, maybe within another one; bottom halves off.
+ */
+void rxe_mr_round_begin(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		this_cpu_ptr(&mr_kept)->depth++;
+}
+
+/**
+ * rxe_mr_round_end - give back what has been kept
+ *
+ * Context: as rxe_mr_round_begin(), once for each call of it.
+ */
+void rxe_mr_round_end(void)
+{
+	struct kept *kept = this_cpu_ptr(&mr_kept);
+	int i;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || --kept->depth)
+		return;
+	for (i = 0; i < KEPT; i++) {
+		if (kept->id[i])
+			rxe_id_put(kept->id[i]);
+		kept->id[i] = NULL;
+	}
 }

@@ -112,8 +112,9 @@ static void task_release(void)
 		preempt_enable();
 }
 
-static void task_begin(struct rxe_task *task)
+static void task_round_begin(struct rxe_task *task)
 {
+	rxe_mr_round_begin();
 	task->direct = true;
 	task->queued = false;
 	task->behind = false;
@@ -123,8 +124,9 @@ static void task_begin(struct rxe_task *task)
  * What was sent in this round, if anything, waits for softirq on this CPU. If that was
  * only what cannot wait, what another CPU keeps is still what the rest must not overtake.
  */
-static void task_sent(struct rxe_task *task)
+static void task_round_end(struct rxe_task *task)
 {
+	rxe_mr_round_end();
 	if (task->queued && !task->behind) {
 		task->cpu = raw_smp_processor_id();
 		task->since = jiffies;
@@ -167,9 +169,9 @@ static void task_rounds(struct rxe_task *task, enum rxe_counter where, int round
 	rxe_count_side(task->qp->dev, task->counts, where, 1);
 	for (;;) {
 		local_bh_disable();
-		task_begin(task);
+		task_round_begin(task);
 		more = task->func(task->qp);
-		task_sent(task);
+		task_round_end(task);
 		left = !more && task->direct && task_leave(task, true);
 		/* still ours: somebody has left a mark, and it is gone */
 		more |= task->direct && !left;
@@ -316,10 +318,10 @@ void rxe_task_round(struct rxe_task *task, u8 nest)
 {
 	task->nest = nest;
 	task->by = NULL;
-	task_begin(task);
+	task_round_begin(task);
 	rxe_count_side(task->qp->dev, task->counts, RXE_CNT_RUNS_SOFTIRQ, 1);
 	task->more = task->func(task->qp);
-	task_sent(task);
+	task_round_end(task);
 }
 
 /**
