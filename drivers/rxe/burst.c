@@ -178,12 +178,27 @@ static u32 burst_room(const struct rxe_burst *burst, const struct net_device *de
 	return max > headers ? max - headers - 1 : 0;
 }
 
+static bool burst_takes(const struct rxe_burst *burst, u32 count, u32 len)
+{
+	return count < burst->max && count * burst->size + len <= burst->room;
+}
+
+/*
+ * Whether the packet that follows, the last of all, would not fit and have to travel alone, at
+ * a high price: with a sum, and a walk through the stack of its own. It goes with this one.
+ */
+static bool burst_leaves_one(const struct rxe_burst *burst, u32 len)
+{
+	return burst->after && burst->count > 1 && burst->after <= len &&
+	       !burst_takes(burst, burst->count + 1, burst->after);
+}
+
 /* Whether a packet of @len bytes may join the skb that is open. */
 static bool burst_joins(const struct rxe_burst *burst, u32 len)
 {
-	return len <= burst->size && burst->count < burst->max &&
-	       burst->count * burst->size + len <= burst->room &&
-	       skb_shinfo(burst->open)->nr_frags < MAX_SKB_FRAGS;
+	return len <= burst->size && burst_takes(burst, burst->count, len) &&
+	       skb_shinfo(burst->open)->nr_frags < MAX_SKB_FRAGS &&
+	       !burst_leaves_one(burst, len);
 }
 
 /* The bytes of the only packet, which are linear, become the first fragment. */
@@ -198,20 +213,21 @@ static void burst_unfold(struct rxe_burst *burst)
 	skb->data_len = burst->size;
 }
 
-/* Takes over the packet's reference to its page. */
+/* Takes over the packet's reference to its page; there is none if it stands behind the last. */
 static void burst_append(struct rxe_burst *burst, const struct rxe_txpkt *pkt, u32 len)
 {
 	struct sk_buff *skb = burst->open;
-	int frags;
+	struct skb_shared_info *info = skb_shinfo(skb);
 
 	if (burst->count == 1)
 		burst_unfold(burst);
-	frags = skb_shinfo(skb)->nr_frags;
-	if (skb_can_coalesce(skb, frags, pkt->page, pkt->offset)) {
-		skb_frag_size_add(&skb_shinfo(skb)->frags[frags - 1], len);
-		put_page(pkt->page);
+	if (likely(!pkt->page)) {
+		skb_frag_size_add(&info->frags[info->nr_frags - 1], len);
+		burst->end += len;
 	} else {
-		skb_fill_page_desc(skb, frags, pkt->page, pkt->offset, len);
+		skb_fill_page_desc(skb, info->nr_frags, pkt->page, pkt->offset, len);
+		burst->last = pkt->page;
+		burst->end = pkt->offset + len;
 	}
 	skb->len += len;
 	skb->data_len += len;
@@ -317,6 +333,7 @@ void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
 	__skb_queue_head_init(&burst->skbs);
 	burst->open = NULL;
 	burst->packets = 0;
+	burst->after = 0;
 	burst->icrc = READ_ONCE(icrc_mode);
 	burst->no_route = !rxe_flow_route(flow);
 	burst->headroom = LL_MAX_HEADER;
@@ -341,6 +358,17 @@ void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
 	WRITE_ONCE(flow->light, burst->room && burst->icrc != RXE_ICRC_ALWAYS);
 }
 
+/* For a packet that joins the open skb: behind the last of its packets, if that can be had. */
+static void burst_find_room(const struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 len)
+{
+	pkt->page = NULL;
+	pkt->hdr = NULL;
+	if (burst->count > 1)
+		pkt->hdr = rxe_txmem_grow(burst->last, burst->end, len);
+	if (!pkt->hdr)
+		pkt->hdr = rxe_txmem_bytes(len, &pkt->page, &pkt->offset);
+}
+
 /**
  * rxe_burst_add - begin the next packet of a burst
  * @burst: the burst
@@ -363,7 +391,7 @@ int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
 		burst_seal(burst);
 	pkt->skb = NULL;
 	if (burst->open)
-		pkt->hdr = rxe_txmem_bytes(len, &pkt->page, &pkt->offset);
+		burst_find_room(burst, pkt, len);
 	if (!burst->open || unlikely(!pkt->hdr)) {
 		burst_seal(burst);
 		if (unlikely(burst_new_skb(burst, pkt, len)))
@@ -518,7 +546,7 @@ void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 {
 	if (pkt->skb)
 		kfree_skb(pkt->skb);
-	else
+	else if (pkt->page)
 		put_page(pkt->page);
 	pkt->skb = NULL;
 }

@@ -74,6 +74,7 @@ struct rxe_flow {
  * @skbs: complete skbs, of one packet or several
  * @open: the skb that may take more packets, or NULL
  * @page: where @open's first packet stands, NULL if it can have no others
+ * @last: what its last fragment was cut from, up to @end, if it has several packets
  * @count: packets in @open
  * @size: bytes of its first packet, from BTH to ICRC
  * @ident: IPv4 identification of its first packet
@@ -82,6 +83,7 @@ struct rxe_flow {
  * @headroom: bytes before the IP header
  * @icrc: enum rxe_icrc_mode of all packets
  * @packets: all so far
+ * @after: bytes of the one packet that will follow the next, if that is known; or 0
  * @no_route: there is no way to the peer now; packets count as lost on the wire
  * @local: goes to the receive side directly
  * @lends: payload of packets need not be copied
@@ -94,6 +96,8 @@ struct rxe_burst {
 	struct sk_buff_head	skbs;
 	struct sk_buff		*open;
 	struct page		*page;
+	struct page		*last;
+	u32			end;
 	u32			count;
 	u32			size;
 	u16			ident;
@@ -102,6 +106,7 @@ struct rxe_burst {
 	u32			headroom;
 	int			icrc;
 	u32			packets;
+	u32			after;
 	bool			no_route;
 	bool			local;
 	bool			lends;
@@ -117,7 +122,7 @@ struct rxe_burst {
  * @hdr_len: bytes at @hdr
  * @payload_len: bytes at @payload
  * @skb: the skb that begins with it, or NULL if it joins the one before
- * @page: where it stands
+ * @page: where it stands; NULL: right behind the packet before
  * @offset: likewise, for one that joins
  */
 struct rxe_txpkt {

@@ -662,6 +662,21 @@ static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
 				 pkt->payload, len);
 }
 
+/*
+ * Bytes of the packet behind this one, if that is the last of all that is to be sent; the next
+ * message would take it along.
+ */
+static u32 data_after(const struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 prod)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	u32 len;
+
+	if (sq->again || sq->next + 1 != prod || sq->psn != psn_add(wqe->last_psn, PSN_MASK))
+		return 0;
+	len = wqe->length - psn_offset(wqe->first_psn, wqe->last_psn, qp->pmtu);
+	return BTH_LEN + len + wire_pad(len) + ICRC_LEN;
+}
+
 /* Begins a packet of data, with its payload if that need not be copied. */
 static bool data_add(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
 		     struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len)
@@ -704,6 +719,7 @@ static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	if (rxe_qp_is_uc(qp))
 		opcode |= OP_UC_SEND_FIRST;	/* the same but for the transport */
 	op = opcode_info(opcode);
+	burst->after = data_after(qp, wqe, prod);
 	if (!data_add(qp, wqe, offset, burst, &pkt, op->hdr_len))
 		return false;
 	ackreq = data_wants_ack(qp, last, prod);

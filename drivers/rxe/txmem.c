@@ -110,7 +110,7 @@ struct sk_buff *rxe_txmem_skb(u32 len, struct page **page)
 }
 
 /**
- * rxe_txmem_bytes - room for a fragment, right behind the one before if possible
+ * rxe_txmem_bytes - room for a fragment
  * @len: bytes
  * @page: set to what it was cut from, with a reference for the caller
  * @offset: set to the place in @page
@@ -131,6 +131,30 @@ u8 *rxe_txmem_bytes(u32 len, struct page **page, u32 *offset)
 	}
 	spin_unlock(&mem->lock);
 	return *page ? (u8 *)page_address(*page) + *offset : NULL;
+}
+
+/**
+ * rxe_txmem_grow - room right behind a fragment
+ * @page: what the fragment was cut from; its reference is for both
+ * @end: of the fragment in @page
+ * @len: bytes
+ *
+ * Context: as rxe_txmem_bytes().
+ * Return: the room, or NULL: something else is there, or the end of the block.
+ */
+u8 *rxe_txmem_grow(struct page *page, u32 end, u32 len)
+{
+	struct txmem *mem = this_cpu_ptr(&txmem);
+	u8 *room = NULL;
+
+	spin_lock(&mem->lock);
+	if (mem->block[mem->current_block] == page && mem->used == end &&
+	    end + len <= TXMEM_BLOCK_SIZE) {
+		mem->used += len;
+		room = (u8 *)page_address(page) + end;
+	}
+	spin_unlock(&mem->lock);
+	return room;
 }
 
 /**
