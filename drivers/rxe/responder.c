@@ -450,11 +450,13 @@ static enum resp_error place_send(struct rxe_qp *qp, const struct rxe_rxpkt *pkt
 
 static enum resp_error place_write(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
+	const u32 only = OPF_START | OPF_END;
 	struct rxe_rq *rq = &qp->rq;
 	int err = 0;
 
-	/* a WRITE of nothing touches nothing (C9-88) */
+	/* a WRITE of nothing touches nothing (C9-88); of one packet, the copy is checked */
 	if ((pkt->op->flags & OPF_START) && rq->length &&
+	    (pkt->op->flags & (only | OPF_RWR)) != only &&
 	    rxe_mem_check(qp, rq->rkey, rq->va, rq->length, IB_ACCESS_REMOTE_WRITE))
 		return RESP_ERR_RKEY;
 	if ((pkt->op->flags & OPF_RWR) && (pkt->op->flags & OPF_END) &&
