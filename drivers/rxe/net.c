@@ -157,23 +157,29 @@ void rxe_net_put(struct rxe_net *rnet)
 
 /* --- packets that the stack holds ------------------------------------------- */
 
+/* Units of RXE_FLOW_HIGH that an skb weighs; queues count packets, too: none is for nothing */
+#define INFLIGHT_LEAST	4
+#define INFLIGHT_MOST	64
+#define INFLIGHT_OWNER	0x1000000
+
 /**
  * struct rxe_inflight - what the stack holds of one flow
- * @skbs: number, of one packet or several, plus INFLIGHT_OWNER while the flow exists
+ * @held: weight of the skbs, of one packet or several, plus INFLIGHT_OWNER while the flow exists
  * @waiting: the flow wants to be called when there is room
  * @lock: @task
  * @task: whom to call, NULL after the flow has gone
  * @rcu: a destructor may still look at it
+ * @weight: each index, at its place: an skb points to what it weighs, whatever is made of
+ *	it and of its length until it is freed, and from there it is not far to the rest
  */
 struct rxe_inflight {
-	atomic_t	skbs;
+	atomic_t	held;
 	bool		waiting;
 	spinlock_t	lock;		/* task, waiting */
 	struct rxe_task	*task;
 	struct rcu_head	rcu;
+	u8		weight[INFLIGHT_MOST + 1];
 };
-
-#define INFLIGHT_OWNER	0x1000000
 
 static atomic_t inflight_count = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(inflight_none);
@@ -197,19 +203,36 @@ static void inflight_wake(struct rxe_inflight *inflight)
 	spin_unlock_irqrestore(&inflight->lock, flags);
 }
 
+/* @weight: what an skb points to */
+static struct rxe_inflight *inflight_of(u8 *weight)
+{
+	return container_of(weight - *weight, struct rxe_inflight, weight[0]);
+}
+
 static void inflight_destructor(struct sk_buff *skb)
 {
-	struct rxe_inflight *inflight = skb_shinfo(skb)->destructor_arg;
+	u8 *weight = skb_shinfo(skb)->destructor_arg;
+	struct rxe_inflight *inflight = inflight_of(weight);
 	int left;
 
 	rcu_read_lock();	/* it is not freed meanwhile; nor is this code */
 	/* a full barrier: who waits sees the room, or is seen waiting */
-	left = atomic_dec_return(&inflight->skbs);
+	left = atomic_sub_return(*weight, &inflight->held);
 	if (!left)
 		inflight_free(inflight);
 	else if (READ_ONCE(inflight->waiting) && (left & (INFLIGHT_OWNER - 1)) <= RXE_FLOW_LOW)
 		inflight_wake(inflight);
 	rcu_read_unlock();
+}
+
+/* Has an skb given back what it weighs when it is freed. */
+static u32 inflight_put_on(struct rxe_inflight *inflight, struct sk_buff *skb)
+{
+	u32 weight = clamp_t(u32, skb->len / 1024, INFLIGHT_LEAST, INFLIGHT_MOST);
+
+	skb_shinfo(skb)->destructor_arg = &inflight->weight[weight];
+	skb->destructor = inflight_destructor;
+	return weight;
 }
 
 /*
@@ -239,11 +262,10 @@ static void inflight_steer(struct rxe_flow *flow, struct sk_buff *skb, bool alon
  */
 void rxe_inflight_charge(struct rxe_flow *flow, struct sk_buff *skb)
 {
-	int skbs = atomic_inc_return(&flow->inflight->skbs);
+	u32 weight = inflight_put_on(flow->inflight, skb);
+	int held = atomic_add_return(weight, &flow->inflight->held);
 
-	inflight_steer(flow, skb, skbs == INFLIGHT_OWNER + 1);
-	skb_shinfo(skb)->destructor_arg = flow->inflight;
-	skb->destructor = inflight_destructor;
+	inflight_steer(flow, skb, held == INFLIGHT_OWNER + weight);
 }
 
 /**
@@ -267,19 +289,19 @@ bool rxe_inflight_charged(const struct sk_buff *skb)
  */
 void rxe_inflight_share(struct sk_buff *whole, struct sk_buff *segs)
 {
-	struct rxe_inflight *inflight = skb_shinfo(whole)->destructor_arg;
+	u8 *weight = skb_shinfo(whole)->destructor_arg;
+	struct rxe_inflight *inflight;
 	struct sk_buff *seg;
-	int packets = 0;
+	int more;
 
 	if (!rxe_inflight_charged(whole))
 		return;
-	for (seg = segs; seg; seg = seg->next) {
-		skb_shinfo(seg)->destructor_arg = inflight;
-		seg->destructor = inflight_destructor;
-		packets++;
-	}
-	/* the whole's charge goes to the first of them */
-	atomic_add(packets - 1, &inflight->skbs);
+	inflight = inflight_of(weight);
+	more = -*weight;
+	for (seg = segs; seg; seg = seg->next)
+		more += inflight_put_on(inflight, seg);
+	/* the whole's charge goes to them; nobody else has them yet */
+	atomic_add(more, &inflight->held);
 	whole->destructor = NULL;
 }
 
@@ -298,11 +320,11 @@ bool rxe_flow_busy(struct rxe_flow *flow)
 
 	if (unlikely(READ_ONCE(flow->paced)) && rxe_pace_holds(flow))
 		return true;
-	if (likely(atomic_read(&inflight->skbs) - INFLIGHT_OWNER < RXE_FLOW_HIGH))
+	if (likely(atomic_read(&inflight->held) - INFLIGHT_OWNER < RXE_FLOW_HIGH))
 		return false;
 	WRITE_ONCE(inflight->waiting, true);
 	smp_mb();	/* the flag is seen, or we see the room that was made */
-	return atomic_read(&inflight->skbs) - INFLIGHT_OWNER >= RXE_FLOW_HIGH;
+	return atomic_read(&inflight->held) - INFLIGHT_OWNER >= RXE_FLOW_HIGH;
 }
 
 /* --- flows ------------------------------------------------------------------ */
@@ -319,12 +341,15 @@ bool rxe_flow_busy(struct rxe_flow *flow)
 int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *task)
 {
 	struct rxe_inflight *inflight;
+	int i;
 
 	memset(flow, 0, sizeof(*flow));
 	inflight = kzalloc(sizeof(*inflight), GFP_KERNEL);
 	if (!inflight)
 		return -ENOMEM;
-	atomic_set(&inflight->skbs, INFLIGHT_OWNER);
+	atomic_set(&inflight->held, INFLIGHT_OWNER);
+	for (i = 0; i <= INFLIGHT_MOST; i++)
+		inflight->weight[i] = i;
 	spin_lock_init(&inflight->lock);
 	inflight->task = task;
 	atomic_inc(&inflight_count);
@@ -359,7 +384,7 @@ void rxe_flow_exit(struct rxe_flow *flow)
 	spin_lock_irq(&inflight->lock);
 	inflight->task = NULL;
 	spin_unlock_irq(&inflight->lock);
-	if (!atomic_sub_return(INFLIGHT_OWNER, &inflight->skbs))
+	if (!atomic_sub_return(INFLIGHT_OWNER, &inflight->held))
 		inflight_free(inflight);
 }
 

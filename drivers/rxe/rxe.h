@@ -114,9 +114,9 @@ enum {
 	/* ... and the packets that this may mean */
 	RXE_WINDOW_LEAST	= 128,
 	RXE_WINDOW_MOST		= 512,
-	/* Skbs of one flow that the local stack may hold at a time */
-	RXE_FLOW_HIGH		= 256,
-	RXE_FLOW_LOW		= 128,
+	/* KiB of one flow that the local stack may hold at a time, an skb counting for 4 at least */
+	RXE_FLOW_HIGH		= 1024,
+	RXE_FLOW_LOW		= 512,
 	/* Packets, and bytes of memory, kept behind a hole; each side of a QP */
 	RXE_HOLD_MAX		= 512,
 	RXE_HOLD_BYTES		= 4 << 20,
