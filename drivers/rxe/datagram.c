@@ -67,9 +67,13 @@ struct rxe_dgram_flow {
  * struct dgram_out - datagrams that go out together
  * @burst: datagrams of one flow, if @flow is set
  * @flow: theirs; not to be given another address before they are sent
+ * @last: what the last WQE said of its destination, if @found is set
+ * @found: the flow to there
  */
 struct dgram_out {
 	struct rxe_burst	burst;
+	struct rxe_swqe_ud	last;
+	struct rxe_flow		*found;
 	struct rxe_flow		*flow;
 };
 
@@ -335,8 +339,8 @@ static struct rxe_flow *flow_by_address(struct rxe_qp *qp, struct dgram_out *out
 }
 
 /* The way to the destination of a WQE, or NULL if it has none. */
-static struct rxe_flow *wqe_flow(struct rxe_qp *qp, struct dgram_out *out,
-				 const struct rxe_swqe_ud *ud)
+static struct rxe_flow *wqe_look_up(struct rxe_qp *qp, struct dgram_out *out,
+				    const struct rxe_swqe_ud *ud)
 {
 	struct rxe_flow *flow = NULL;
 	struct rxe_id *id;
@@ -354,6 +358,18 @@ static struct rxe_flow *wqe_flow(struct rxe_qp *qp, struct dgram_out *out,
 		flow = flow_get(qp, out, &ah->attr, ud->qpn);
 	rxe_id_put(id);
 	return flow;
+}
+
+/* The same, for a WQE that may have the destination of the one before it in this round. */
+static struct rxe_flow *wqe_flow(struct rxe_qp *qp, struct dgram_out *out,
+				 const struct rxe_swqe_ud *ud)
+{
+	/* padding and all: the slots are cleared before they are filled */
+	if (!out->found || memcmp(&out->last, ud, sizeof(*ud))) {
+		out->found = wqe_look_up(qp, out, ud);
+		memcpy(&out->last, ud, sizeof(*ud));
+	}
+	return out->found;
 }
 
 /* --- sending ---------------------------------------------------------------- */
@@ -443,7 +459,7 @@ static bool send_oldest(struct rxe_qp *qp, struct dgram_out *out)
 /* False: budget or local queue end it. */
 static bool send_posted(struct rxe_qp *qp, u32 *budget)
 {
-	struct dgram_out out = { .flow = NULL };
+	struct dgram_out out = { .flow = NULL, .found = NULL };
 	struct rxe_sq *sq = &qp->sq;
 	bool all = true;
 
