@@ -113,20 +113,51 @@ static void wqe_count(struct rxe_qp *qp, const struct rxe_swqe *wqe, u8 status)
 		rxe_sq_count(qp, RXE_CNT_REQ_BYTES, wqe->length);
 }
 
-/* The oldest WQE is done; @alive: nothing has told its owner yet that the QP is in error. */
-static void complete_oldest(struct rxe_qp *qp, u8 status, bool alive)
+/* Completions of WQEs that one answer has ended, not visible yet */
+#define ROW		8
+
+struct row {
+	struct rxe_wc	wc[ROW];
+	u32		count;
+	bool		alive;		/* nobody has told yet that the QP is in error */
+};
+
+static void row_show(struct rxe_qp *qp, struct row *row)
+{
+	u32 count = row->count;
+	u32 shown;
+
+	if (!count)
+		return;
+	row->count = 0;
+	shown = rxe_cq_post(qp->scq, qp, row->wc, count);
+	rxe_sq_count(qp, RXE_CNT_COMPLETIONS, shown);
+	if (likely(shown == count))
+		return;
+	rxe_qp_info(qp, "send completion lost, the CQ is full\n");
+	rxe_qp_because(qp, "send CQ overrun");
+	rxe_qp_error(qp);
+	/* no completion will; those that are flushed may be lost, too */
+	if (row->alive)
+		rxe_qp_event(qp, IB_EVENT_QP_FATAL);
+	row->alive = false;
+}
+
+/* The oldest WQE is done; row_show() follows. */
+static void row_add(struct rxe_qp *qp, struct row *row, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
 	bool wanted = status != IB_WC_SUCCESS || sq->sig_all ||
 		      (wqe->flags & IB_SEND_SIGNALED);
-	struct rxe_wc wc = {
-		.wr_id = wqe->wr_id,
-		.status = status,
-		.opcode = wqe_wc_opcode(wqe),
-		.byte_len = wqe->length,
-	};
 
+	if (wanted)
+		row->wc[row->count++] = (struct rxe_wc) {
+			.wr_id = wqe->wr_id,
+			.status = status,
+			.opcode = wqe_wc_opcode(wqe),
+			.byte_len = wqe->length,
+		};
 	wqe_count(qp, wqe, status);
 	if ((s32)(sq->next - sq->cons) <= 0)
 		sq->next = sq->cons + 1;
@@ -134,18 +165,19 @@ static void complete_oldest(struct rxe_qp *qp, u8 status, bool alive)
 	smp_store_release(&sq->cons, sq->cons + 1);
 	if (qp->is_user)
 		rxe_ring_set_consumer(&sq->ring, sq->cons & sq->mask);
-	if (!wanted)
-		return;
-	if (rxe_cq_post(qp->scq, qp, &wc)) {
-		rxe_sq_count(qp, RXE_CNT_COMPLETIONS, 1);
-	} else {
-		rxe_qp_info(qp, "send completion lost, the CQ is full\n");
-		rxe_qp_because(qp, "send CQ overrun");
-		rxe_qp_error(qp);
-		/* no completion will; those that are flushed may be lost, too */
-		if (alive)
-			rxe_qp_event(qp, IB_EVENT_QP_FATAL);
-	}
+	if (row->count == ROW)
+		row_show(qp, row);
+}
+
+/* The oldest WQE is done; @alive: nothing has told its owner yet that the QP is in error. */
+static void complete_oldest(struct rxe_qp *qp, u8 status, bool alive)
+{
+	struct row row;
+
+	row.count = 0;
+	row.alive = alive;
+	row_add(qp, &row, status);
+	row_show(qp, &row);
 }
 
 /**
@@ -371,7 +403,10 @@ void rxe_completer_local(struct rxe_qp *qp)
 static void ack_before(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
+	struct row row;
 
+	row.count = 0;
+	row.alive = rxe_qp_state(qp) != IB_QPS_ERR;
 	sq_confirmed(qp, psn);
 	while (sq->cons != sq->prod && psn_before(sq->una_psn, psn)) {
 		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
@@ -383,8 +418,9 @@ static void ack_before(struct rxe_qp *qp, u32 psn)
 			break;
 		}
 		sq_progress(qp, psn_add(wqe->last_psn, 1));
-		rxe_completer_complete(qp, IB_WC_SUCCESS);
+		row_add(qp, &row, IB_WC_SUCCESS);
 	}
+	row_show(qp, &row);
 	rxe_completer_local(qp);
 	sq_skip_acknowledged(sq);
 }

@@ -163,6 +163,7 @@ int rxe_cq_resize(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
+	synchronize_rcu();	/* see rxe_cq_taken() */
 	rxe_ring_destroy(&ring);
 	return err;
 }
@@ -223,15 +224,14 @@ int rxe_cq_peek(struct ib_cq *ibcq, int wc_cnt)
  * Context: any.
  * Return: a number that changes when entries are taken; user space may lie.
  */
-u32 rxe_cq_taken(struct rxe_cq *cq)
+u32 rxe_cq_taken(const struct rxe_cq *cq)
 {
-	unsigned long flags;
 	u32 taken;
 
-	/* resize changes the ring */
-	spin_lock_irqsave(&cq->lock, flags);
-	taken = rxe_ring_consumer(&cq->ring);
-	spin_unlock_irqrestore(&cq->lock, flags);
+	/* not by the lock, which each completion takes, and this is called with each post */
+	rcu_read_lock();
+	taken = READ_ONCE(READ_ONCE(cq->ring.buf)->consumer_index);
+	rcu_read_unlock();
 	return taken;
 }
 
@@ -368,57 +368,62 @@ static void cq_report_overrun(struct rxe_cq *cq)
 }
 
 /**
- * rxe_cq_post - add a completion, and call the handler if it has asked for it
+ * rxe_cq_post - add completions, and call the handler if it has asked for one of them
  * @cq: the QP's send or receive CQ
- * @qp: whose completion
+ * @qp: whose completions
  * @wc: what to say
+ * @count: how many; they become visible together
  *
  * Handlers run before return, in the caller's context; so the caller holds no
  * lock that a handler may need. The first entry lost is told with
  * IB_EVENT_CQ_ERR.
  *
  * Context: any; cq->lock is not held.
- * Return: false if the CQ was full: the entry is lost, and the QP must fail.
+ * Return: how many there was room for: if less than @count, the rest is lost, and the QP
+ * must fail.
  */
-bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc)
+u32 rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc, u32 count)
 {
 	struct rxe_ring *ring = &cq->ring;
-	bool full, upcall = false;
+	bool wanted = false, overran = false;
 	unsigned long flags;
-	u32 next;
+	u32 done, next, i;
 
 	spin_lock_irqsave(&cq->lock, flags);
 	if (cq->dying) {
 		spin_unlock_irqrestore(&cq->lock, flags);
-		return true;
+		return count;
 	}
-	next = (ring->index + 1) & ring->mask;
-	full = next == rxe_ring_consumer(ring);
-	if (full) {
-		upcall = !cq->overrun;
-		cq->overrun = true;
-	} else {
+	for (done = 0; done < count; done++) {
+		next = (ring->index + 1) & ring->mask;
+		if (next == rxe_ring_consumer(ring)) {
+			overran = !cq->overrun;
+			cq->overrun = true;
+			break;
+		}
 		if (cq->is_user)
-			wc_to_user(rxe_ring_element(ring, ring->index), wc, qp);
+			wc_to_user(rxe_ring_element(ring, ring->index), &wc[done], qp);
 		else
-			wc_to_kernel(rxe_ring_element(ring, ring->index), wc, qp);
+			wc_to_kernel(rxe_ring_element(ring, ring->index), &wc[done], qp);
 		ring->index = next;
-		rxe_ring_set_producer(ring, next);
-		upcall = cq_wanted(cq, wc);
-		if (upcall)
+		if (cq_wanted(cq, &wc[done])) {
+			wanted = true;
 			cq->notify = 0;
+		}
 	}
-	if (upcall)
+	if (done)
+		rxe_ring_set_producer(ring, ring->index);
+	if (wanted || overran)
 		atomic_inc(&cq->upcalls);
 	spin_unlock_irqrestore(&cq->lock, flags);
 
-	trace_rxe_completion(qp, wc);
-	if (upcall) {
-		if (full)
-			cq_report_overrun(cq);
-		else if (cq->ib.comp_handler)
-			cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	for (i = 0; i < count; i++)
+		trace_rxe_completion(qp, &wc[i]);
+	if (overran)
+		cq_report_overrun(cq);
+	if (wanted && cq->ib.comp_handler)
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	if (wanted || overran)
 		upcall_done(cq);
-	}
-	return !full;
+	return done;
 }

@@ -86,7 +86,7 @@ bool rxe_recv_complete(struct rxe_qp *qp, struct rxe_wc *wc)
 {
 	qp->rq.have_wqe = false;
 	wc->wr_id = qp->rq.wr_id;
-	if (rxe_cq_post(qp->rcq, qp, wc)) {
+	if (rxe_cq_post(qp->rcq, qp, wc, 1)) {
 		rxe_rq_count(qp, RXE_CNT_COMPLETIONS, 1);
 		return true;
 	}

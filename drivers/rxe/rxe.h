@@ -304,9 +304,8 @@ struct rxe_wc {
 
 #define RXE_NO_VLAN	0xffff
 
-/* false: the queue was full, the entry is lost and the CQ has told so */
-bool rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc);
-u32 rxe_cq_taken(struct rxe_cq *cq);
+u32 rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc, u32 count);
+u32 rxe_cq_taken(const struct rxe_cq *cq);
 
 /* --- srq.c ------------------------------------------------------------------ */
 
