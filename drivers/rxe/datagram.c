@@ -68,7 +68,7 @@ struct rxe_dgram_flow {
  * @burst: datagrams of one flow, if @flow is set
  * @flow: theirs; not to be given another address before they are sent
  * @last: what the last WQE said of its destination, if @found is set
- * @found: the flow to there
+ * @found: the flow to there; its address stands in the WQEs, which handles may change
  */
 struct dgram_out {
 	struct rxe_burst	burst;
@@ -364,6 +364,8 @@ static struct rxe_flow *wqe_look_up(struct rxe_qp *qp, struct dgram_out *out,
 static struct rxe_flow *wqe_flow(struct rxe_qp *qp, struct dgram_out *out,
 				 const struct rxe_swqe_ud *ud)
 {
+	if (ud->ah || ud->ah_num)
+		return wqe_look_up(qp, out, ud);
 	/* padding and all: the slots are cleared before they are filled */
 	if (!out->found || memcmp(&out->last, ud, sizeof(*ud))) {
 		out->found = wqe_look_up(qp, out, ud);
