@@ -662,16 +662,14 @@ static int data_payload(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
 				 pkt->payload, len);
 }
 
-/*
- * Bytes of the packet behind this one, if that is the last of all that is to be sent; the next
- * message would take it along.
- */
+/* Bytes of the packet behind this one, if that is the last of all that is to be sent. */
 static u32 data_after(const struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 prod)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 len;
 
-	if (sq->again || sq->next + 1 != prod || sq->psn != psn_add(wqe->last_psn, PSN_MASK))
+	if (sq->again || sq->next + 1 != prod || sq->psn != psn_add(wqe->last_psn, PSN_MASK) ||
+	    (wqe->opcode != IB_UVERBS_WR_SEND && wqe->opcode != IB_UVERBS_WR_RDMA_WRITE))
 		return 0;
 	len = wqe->length - psn_offset(wqe->first_psn, wqe->last_psn, qp->pmtu);
 	return BTH_LEN + len + wire_pad(len) + ICRC_LEN;
