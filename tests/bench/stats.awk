@@ -1,7 +1,12 @@
-# stats.awk - what the tables and plots of tests/bench share: medians, names of sizes.
+# stats.awk - what the tables and plots of tests/bench share: medians, names of sizes,
+# and how it is said whether a target is reached.
 #
 # Read before table, loss-table, scale-table or curves (awk -f stats.awk -f table).
-# list[1..n] is what is sorted and looked at.
+# list[1..n] is what is sorted and looked at. part is what a table is to print:
+#
+#	tables   Markdown tables of what was measured
+#	rows     rows of a Markdown table, one for each target
+#	lines    the same as "ok ...", "not ok ..." and "skip ...", and then "summary ..."
 
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
@@ -33,4 +38,29 @@ function size_name(s) {
 # driver_name(d): as a reader of tables knows it
 function driver_name(d) {
 	return d == "ours" ? "this driver" : d == "tcp" ? "TCP" : d
+}
+
+# verdict(good, what, measured, wanted): a target
+function verdict(good, what, measured, wanted) {
+	if (part == "rows")
+		print "| " what " | " measured " | " wanted " | " (good ? "reached" : "**NOT reached**") " |"
+	if (part == "lines")
+		print (good ? "ok" : "not ok") " bench/" what ": " (good ? "reached" : "NOT reached") ", " \
+			measured ", " wanted " wanted"
+}
+
+# no_verdict(what, why): a target for which something is missing that is not ours
+function no_verdict(what, why) {
+	if (part == "rows")
+		print "| " what " | " why " | | |"
+	if (part == "lines")
+		print "skip bench/" what ": " why
+}
+
+# did_not(what, how): this driver hung or failed, whatever was to be reached
+function did_not(what, how) {
+	if (part == "rows")
+		print "| " what " | " how " | | **NOT reached** |"
+	if (part == "lines")
+		print "not ok bench/" what ": " how
 }
