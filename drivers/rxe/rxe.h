@@ -114,7 +114,7 @@ enum {
 	/* ... and the packets that this may mean */
 	RXE_WINDOW_LEAST	= 128,
 	RXE_WINDOW_MOST		= 512,
-	/* KiB of one flow that the local stack may hold at a time, an skb counting for 4 at least */
+	/* KiB of a flow that the local stack may hold at a time; an skb counts for 4 at least */
 	RXE_FLOW_HIGH		= 1024,
 	RXE_FLOW_LOW		= 512,
 	/* Packets, and bytes of memory, kept behind a hole; each side of a QP */
@@ -330,7 +330,7 @@ struct rxe_srq {
 	u32			max_wr;
 	u32			max_sge;
 	u32			limit;
-	struct mutex		resizing;
+	struct mutex		resizing;	/* resizes */
 };
 
 bool rxe_srq_below_limit(struct rxe_srq *srq);
