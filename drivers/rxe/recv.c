@@ -100,6 +100,9 @@ bool rxe_recv_complete(struct rxe_qp *qp, struct rxe_wc *wc)
  * @qp: the QP
  * @status: enum ib_wc_status
  *
+ * If that finds no room in the CQ, its owner learns of the error by an event, unless the QP
+ * is in its error state already.
+ *
  * Context: rq.task, or when it has been stopped.
  */
 void rxe_recv_fail(struct rxe_qp *qp, u8 status)
@@ -109,9 +112,13 @@ void rxe_recv_fail(struct rxe_qp *qp, u8 status)
 		.opcode = IB_WC_RECV,
 		.src_qp = qp->attr.dest_qp_num,
 	};
+	bool alive = rxe_qp_state(qp) != IB_QPS_ERR;
 
-	if (!rxe_recv_complete(qp, &wc))
-		rxe_qp_error(qp);
+	if (rxe_recv_complete(qp, &wc))
+		return;
+	rxe_qp_error(qp);
+	if (alive)
+		rxe_qp_event(qp, IB_EVENT_QP_FATAL);
 }
 
 /**

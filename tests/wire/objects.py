@@ -11,7 +11,7 @@ import pyverbs.enums as e
 from pyverbs.mr import MR
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QPAttr
-from pyverbs.wr import SendWR
+from pyverbs.wr import SGE, SendWR
 
 import verbs
 import wire
@@ -196,26 +196,32 @@ def send_cq_overrun_uc():
     send_overrun(near, far, write)
 
 
+def datagrams_ready(queue):
+    """RESET to RTS."""
+    unacknowledged(queue, (
+        (e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT | e.IBV_QP_QKEY,
+         {"pkey_index": 0, "port_num": 1, "qkey": QKEY}),
+        (0, {}), (e.IBV_QP_SQ_PSN, {"sq_psn": 0})))
+
+
+def datagram(queue, handle, peer, wr_id):
+    """Post a SEND of 64 bytes to a queue pair behind an address handle."""
+    request = SendWR(wr_id, opcode=e.IBV_WR_SEND, num_sge=1, sg=[Bench.source.sge(64)],
+                     send_flags=e.IBV_SEND_SIGNALED)
+    request.set_wr_ud(handle, peer.number, QKEY)
+    queue.qp.post_send(request)
+
+
 @case("send-cq-overrun-ud")
 def send_cq_overrun_ud():
     """UD: the same."""
     near = verbs.Queue(Bench.near, cqe=1, kind=e.IBV_QPT_UD)
     far = verbs.Queue(Bench.far, kind=e.IBV_QPT_UD)
     for queue in (near, far):
-        unacknowledged(queue, (
-            (e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT | e.IBV_QP_QKEY,
-             {"pkey_index": 0, "port_num": 1, "qkey": QKEY}),
-            (0, {}), (e.IBV_QP_SQ_PSN, {"sq_psn": 0})))
+        datagrams_ready(queue)
     handle = verbs.handle(Bench.near, wire.FAR4)
-
-    def datagram(queue, wr_id):
-        request = SendWR(wr_id, opcode=e.IBV_WR_SEND, num_sge=1, sg=[Bench.source.sge(64)],
-                         send_flags=e.IBV_SEND_SIGNALED)
-        request.set_wr_ud(handle, far.number, QKEY)
-        queue.qp.post_send(request)
-
     try:
-        send_overrun(near, far, datagram)
+        send_overrun(near, far, lambda queue, wr_id: datagram(queue, handle, far, wr_id))
     finally:
         handle.close()
 
@@ -247,6 +253,59 @@ def send_cq_overrun_by_an_error():
         finally:
             near.close()
             far.close()
+
+
+def receive_overrun(near, far, send, too_bad, status):
+    """The last receive cannot be used, and its completion finds no room."""
+    try:
+        room = far.rcq.cqe
+        Bench.far.events()
+        for wr_id in range(room):
+            far.receive([Bench.target.sge(1024)], wr_id=wr_id)
+        far.receive([too_bad], wr_id=room)
+        for wr_id in range(room + 1):
+            send(near, wr_id)
+        equal([Bench.far.event(verbs.PATIENCE) for _ in range(2)],
+              [e.IBV_EVENT_CQ_ERR, e.IBV_EVENT_QP_FATAL], "events")
+        check(far.in_error(), "the queue pair is not in its error state")
+        for wr_id in range(room + 1):
+            done = near.sent()
+            equal((done.wr_id, done.status),
+                  (wr_id, verbs.SUCCESS if wr_id < room else status), "what was sent")
+        equal(entries(far.rcq, room), list(range(room)), "wr_ids of what came before")
+        equal(Bench.far.events(), [], "more events")
+    finally:
+        near.close()
+        far.close()
+
+
+@case("receive-cq-overrun-by-an-error")
+def receive_cq_overrun_by_an_error():
+    """RC: a receive is too short, and what would tell its owner so is lost: an event does."""
+    near, far = verbs.Queue(Bench.near), verbs.Queue(Bench.far, cqe=1)
+    near.connect(far.number, wire.FAR4)
+    far.connect(near.number, wire.NEAR4)
+
+    def message(queue, wr_id):
+        queue.send(e.IBV_WR_SEND, [Bench.source.sge(64)], wr_id=wr_id)
+
+    receive_overrun(near, far, message, Bench.target.sge(32), e.IBV_WC_REM_INV_REQ_ERR)
+
+
+@case("receive-cq-overrun-by-an-error-ud")
+def receive_cq_overrun_by_an_error_ud():
+    """UD: memory of a receive is not there; the same. Its sender is told nothing."""
+    near = verbs.Queue(Bench.near, kind=e.IBV_QPT_UD)
+    far = verbs.Queue(Bench.far, cqe=1, kind=e.IBV_QPT_UD)
+    for queue in (near, far):
+        datagrams_ready(queue)
+    handle = verbs.handle(Bench.near, wire.FAR4)
+    nowhere = SGE(Bench.target.address, 1024, Bench.target.rkey ^ 0x5a00)
+    try:
+        receive_overrun(near, far, lambda queue, wr_id: datagram(queue, handle, far, wr_id),
+                        nowhere, verbs.SUCCESS)
+    finally:
+        handle.close()
 
 
 def pieces(memory, lengths, start=0):
