@@ -102,7 +102,7 @@ static bool region_allows(const struct rxe_mr *mr, const struct rxe_qp *qp,
 	       bind->length <= mr->key.length - offset;
 }
 
-/* The window is ours to change, and not bound. */
+/* The window is ours to change. An error leaves what it was bound to. */
 static int window_bind(struct rxe_mw *mw, struct rxe_qp *qp, const struct rxe_mw_bind *bind)
 {
 	struct rxe_id *id = rxe_id_get(&rxe_mr_ids, bind->mr_lkey >> 8);
@@ -118,6 +118,8 @@ static int window_bind(struct rxe_mw *mw, struct rxe_qp *qp, const struct rxe_mw
 	mr = container_of(key, struct rxe_mr, key);
 	if (!region_allows(mr, qp, bind) || !atomic_inc_unless_negative(&mr->windows))
 		goto out;
+	if (rxe_key_revoke(&mw->key))
+		mw_revoked(mw);
 	mw->mr = mr;
 	mw->base = bind->addr;
 	mw->qpn = qp->ib.qp_num;
@@ -146,10 +148,10 @@ static int window_change(struct rxe_mw *mw, struct rxe_qp *qp, const struct rxe_
 	}
 	if (zero_based)
 		return -EINVAL;
-	if (rxe_key_revoke(&mw->key))
-		mw_revoked(mw);
 	if (bind->length)
 		return window_bind(mw, qp, bind);
+	if (rxe_key_revoke(&mw->key))
+		mw_revoked(mw);
 	mw->key.key = (mw->key.key & ~0xffU) | (bind->rkey & 0xff);
 	return 0;
 }

@@ -275,7 +275,7 @@ static void bytes_at(uint32_t offset, uint32_t length)
 static void type_1(void)
 {
 	struct ibv_mw *mw = window(IBV_MW_TYPE_1);
-	struct link l = link_make();
+	struct link l = link_make(), other = link_make();
 	struct ibv_mw_bind b = {
 		.send_flags = IBV_SEND_SIGNALED,
 		.bind_info = { owner.mr, place(WINDOW), LENGTH, IBV_ACCESS_REMOTE_WRITE },
@@ -299,7 +299,18 @@ static void type_1(void)
 	refused(&l, place(WINDOW), key, 1, "write by the old key");
 	expect(write_by(l.peer, place(0), mw->rkey, LENGTH), IBV_WC_SUCCESS, "write");
 	bytes_at(0, LENGTH);
+	/* a bind that fails changes nothing; the library has a new key all the same */
+	key = mw->rkey;
+	b.bind_info.addr = place(SIZE) - LENGTH / 2;
+	must(!ibv_bind_mw(other.owner, mw, &b), "ibv_bind_mw");
+	expect(completion(&owner).status, IBV_WC_MW_BIND_ERR, "bind beyond the region");
+	link_end(&other);
+	refused(&l, place(SIZE) - LENGTH / 2, mw->rkey, 1, "write by the key of a bind that failed");
+	expect(write_by(l.peer, place(0), key, LENGTH), IBV_WC_SUCCESS, "write after that bind");
+	bytes_at(0, LENGTH);
+	mw->rkey = key;
 	/* bound to nothing; some providers want a region all the same */
+	b.bind_info.addr = place(0);
 	b.bind_info.length = 0;
 	must(!ibv_bind_mw(l.owner, mw, &b), "ibv_bind_mw");
 	expect(completion(&owner).status, IBV_WC_SUCCESS, "bind to nothing");
