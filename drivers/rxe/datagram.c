@@ -364,8 +364,11 @@ static struct rxe_flow *wqe_look_up(struct rxe_qp *qp, struct dgram_out *out,
 static struct rxe_flow *wqe_flow(struct rxe_qp *qp, struct dgram_out *out,
 				 const struct rxe_swqe_ud *ud)
 {
-	if (ud->ah || ud->ah_num)
+	if (ud->ah || ud->ah_num) {
+		/* this may have the flow that was found last made another one */
+		out->found = NULL;
 		return wqe_look_up(qp, out, ud);
+	}
 	/* padding and all: the slots are cleared before they are filled */
 	if (!out->found || memcmp(&out->last, ud, sizeof(*ud))) {
 		out->found = wqe_look_up(qp, out, ud);
