@@ -602,7 +602,7 @@ perftest_table() {
 		esac
 		shift
 	done
-	! grep -q '^Correlation coefficient r^2' "$log" || uneven=1
+	! grep -q 'Correlation coefficient r^2' "$log" || uneven=1
 	rows=$(awk -v uneven=$uneven '$1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ && NF >= 4 &&
 		($4 > 0 || $5 > 0 || uneven)' "$log")
 	[ "$(grep -c . <<<"$rows")" -eq "$want" ] ||

@@ -225,13 +225,17 @@ static bool qp_connect(struct ibv_qp *qp, struct side *s, const struct side *pee
 			     .grh = { .dgid = peer->gid, .sgid_index = s->gid_index,
 				      .hop_limit = 64 } },
 	};
-	int err, mask = IBV_QP_STATE;
+	int err, mask = IBV_QP_STATE, tries = 100;
 
 	if (!ud)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	if (rc)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	if (ibv_modify_qp(qp, &attr, mask)) {
+	/* rxe never says ENOBUFS: the stack had no memory for a route or a neighbour (faults.sh) */
+	do {
+		err = ibv_modify_qp(qp, &attr, mask);
+	} while (err == ENOBUFS && tries--);
+	if (err) {
 		side_address(s);
 		return false;
 	}
