@@ -152,6 +152,17 @@ network() {
 	storm_ends 0 && disturbed "${KINDS[@]}" && ports_are_back && still_works && cleanup_all
 }
 
+# path_known v4|v6: both ends know the other's address. What the RDMA core asks for is given up
+# after a second, which is when the first question is repeated; and that one may be lost
+# while a link comes up.
+path_known() {
+	local net=10.1.0.
+
+	[ "$1" = v4 ] || net=fd01::
+	[ -e "$RULES" ] || { eventually n1 ping -qc 1 -W 1 "${net}2" && eventually n2 ping -qc 1 -W 1 "${net}1"; } ||
+		bad "nobody answers over $1"
+}
+
 patient_ended() { ! kill -0 "$PATIENT" 2>/dev/null; }
 patient_moved() { patient_ended || [ $(($(counter rxe1 rcvd_pkts) - SEEN)) -gt 20 ]; }
 
@@ -173,7 +184,7 @@ patient() {
 	! has_ipv6 || kinds+=(address6)
 	! netem_there || kinds+=(queue)
 	[ "$1" = v4 ] || options+=(-6) felt=" carrier mtu address6 "
-	setup || return
+	setup && path_known "$1" || return
 	COUNT=() AWAY=0.3 SMALL=1500
 	"$PROGRAMS/order" "${options[@]}" 1000000000 "$SEED" >"$CASE_LOG.order" 2>&1 &
 	PATIENT=$!
