@@ -18,7 +18,7 @@ import verbs
 from harness import case, check, equal, main
 from stranger import ANSWER, DATA, MTU, REMOTE, RKEY, Asking, Far, Stranger, plan, view
 
-# Sends again by itself after 20 ms, 40 ms, ...; gives up late, as this program may be
+# Sends again by itself after 100 ms, 200 ms, ...; gives up late, as this program may be
 TIMEOUT = 18
 # That is what the timer is for; the attribute alone means 1.07 s
 EARLY = min(verbs.PATIENCE / 40, 1.0)
@@ -57,9 +57,9 @@ def msn(count=1):
 
 def by_the_timer(first, again):
     """The clock began with a packet, and what was not answered came again by the timer that
-    follows round trips: it begins with 20 ms, and is not as long as the attribute's time."""
+    follows round trips: it begins with 100 ms, and is not as long as the attribute's time."""
     took = again.stamp - first.stamp
-    check(0.015 <= took < EARLY, f"sent again after {took * 1000:.1f} ms")
+    check(0.09 <= took < EARLY, f"sent again after {took * 1000:.1f} ms")
 
 
 def response(test, index, count, payload):
@@ -337,8 +337,6 @@ def requests_behind_a_hole():
         responses(b"in front")
         test.msn = 3
         added()
-        # what was kept is acknowledged once more
-        test.acked(add)
         test.silent()
         equal(test.memory.get(8, counter), struct.pack("=Q", 42), "counter")
         test.memory.put(b"newer!!!", place)
@@ -530,7 +528,7 @@ def dead_all_kinds():
     """A READ, an atomic and 20 WRITEs on their way: only the oldest request comes again. It
     has the error, and the others are flushed, in order, each once."""
     count = 22
-    with Asking(timeout=14, retry=2) as test:
+    with Asking(timeout=16, retry=2) as test:
         # all of them at once, before any timer runs
         errors.modify(test, e.IBV_QPS_SQD)
         test.post(e.IBV_WR_RDMA_READ, 64, wr_id=0)
@@ -541,9 +539,9 @@ def dead_all_kinds():
         test.completed(0, verbs.RETRY_EXC_ERR)
         for index in range(1, count):
             test.completed(index, verbs.FLUSH_ERR)
-        # after 20 ms and 40 ms more, which cost no retry, then after 67 ms each
+        # after 100 ms, which costs no retry, and then after 200 ms and 268 ms
         equal([p.psn for p in test.tap.drain()],
-              [plan(index, test) for index in range(count)] + [plan(0, test)] * 4, "PSNs")
+              [plan(index, test) for index in range(count)] + [plan(0, test)] * 3, "PSNs")
         test.silent()
         test.queue.no_completion(test.queue.scq, "all are here")
 

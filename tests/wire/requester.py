@@ -894,7 +894,7 @@ def rnr_behind_a_stopped_queue():
 
 @case("rnr-wait-timer")
 def rnr_wait_timer():
-    """A timer of 20 ms and more does not cut a pause short; code 28 is 164 ms."""
+    """A timer of 100 ms does not cut a pause short; code 28 is 164 ms."""
     with Asking(timeout=15) as test:
         test.post(wr_id=1)
         test.asked_write()

@@ -178,7 +178,8 @@ void rto_sample_again(struct rto_state *s, u64 rtt_ns)
  *
  * What happens then is that one packet is sent again; so queues that make round
  * trips long are not waited for, only the path is: four of the shortest round
- * trips.
+ * trips. Before there is a sample the path may be a long one, and all of a window wait
+ * in its queues.
  *
  * Context: any.
  * Return: nanoseconds; 0 if the QP waits for ever. Never less than

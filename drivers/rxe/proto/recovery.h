@@ -14,7 +14,7 @@
 
 /* Bounds of the adaptive retransmission timer */
 #define RTO_MIN_NSEC		2000000ull	/* scheduling noise is below this */
-#define RTO_INITIAL_NSEC	20000000ull	/* before the first sample */
+#define RTO_INITIAL_NSEC	100000000ull	/* before the first sample */
 
 /* A send window never shrinks below this many packets (unless its maximum is less) */
 #define WINDOW_FLOOR		16
