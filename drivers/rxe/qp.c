@@ -604,6 +604,8 @@ static void qp_reset(struct rxe_qp *qp)
 	rq->res = NULL;
 	rq->num_res = 0;
 	rq->res_next = 0;
+	rq->asked = 0;
+	WRITE_ONCE(rq->answered, 0);
 	rq->psn = 0;
 	rq->msn = 0;
 	rq->progress = MSG_NONE;

@@ -201,6 +201,24 @@ static void executed(struct rxe_qp *qp, enum rxe_counter which, u64 bytes)
 
 /* --- READ ------------------------------------------------------------------- */
 
+/*
+ * Whether a READ or atomic is more than was agreed on. Its sender may ask for one more
+ * whenever it has got an answer. When it did so cannot be told from how far we are now:
+ * what came early may have waited until all before it was answered. So it is told by what
+ * had been answered when the packet came. That may be more than its sender had got: who
+ * keeps to the agreement is never refused.
+ */
+static bool too_many(const struct rxe_rq *rq, const struct rxe_rxpkt *pkt)
+{
+	return resp_too_many(rq->asked, pkt->answered, rq->num_res);
+}
+
+/* The last response of a READ or atomic is made; the peer has none of it yet. */
+static void answer_made(struct rxe_rq *rq)
+{
+	WRITE_ONCE(rq->answered, rq->answered + 1);
+}
+
 static struct rxe_resp_res *res_save(struct rxe_qp *qp, u8 opcode, u32 packets)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -268,8 +286,11 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 	read->psn = psn_add(read->psn, 1);
 	read->va += len;
 	read->left -= len;
-	if (last)
+	if (last) {
 		read->active = false;
+		if (!read->replay)
+			answer_made(&qp->rq);
+	}
 	return 0;
 }
 
@@ -323,15 +344,7 @@ static enum resp_error execute_read(struct rxe_qp *qp, const struct rxe_rxpkt *p
 	u32 packets = psn_packets(reth_len(reth), qp->pmtu);
 	struct rxe_resp_res *res;
 
-	/*
-	 * Where READs and atomics are agreed on at all, one too many is not refused: what
-	 * waits behind a READ has not been accepted, and when its turn comes, the answers
-	 * to all before it are in the hands of the stack. Whether they have left it is not
-	 * known there: a NIC tells later than the peer's next request may come, and who
-	 * keeps to the agreement would be refused. Whoever asks for more loses what is
-	 * saved for duplicates, and nobody else does.
-	 */
-	if (!rq->num_res)
+	if (too_many(rq, pkt))
 		return RESP_ERR_TOO_MANY_READS;
 	/* a READ of nothing touches nothing (C9-88) */
 	if (reth_len(reth) && rxe_mem_check(qp, reth_rkey(reth), reth_va(reth),
@@ -341,6 +354,7 @@ static enum resp_error execute_read(struct rxe_qp *qp, const struct rxe_rxpkt *p
 	res->va = reth_va(reth);
 	res->rkey = reth_rkey(reth);
 	res->length = reth_len(reth);
+	rq->asked++;
 	read_start(qp, false, rq->psn, res->va, res->rkey, res->length);
 	rq->psn = psn_add(rq->psn, packets);
 	rq->msn = (rq->msn + 1) & PSN_MASK;	/* at acceptance (C9-148) */
@@ -358,7 +372,7 @@ static enum resp_error execute_atomic(struct rxe_qp *qp, const struct rxe_rxpkt 
 	u64 orig;
 	int err;
 
-	if (!rq->num_res)
+	if (too_many(rq, pkt))
 		return RESP_ERR_TOO_MANY_READS;
 	if (atmeth_va(eth) & (sizeof(u64) - 1))
 		return RESP_ERR_ALIGN;
@@ -372,6 +386,8 @@ static enum resp_error execute_atomic(struct rxe_qp *qp, const struct rxe_rxpkt 
 		return access_error(qp, err, RESP_ERR_RKEY);
 	res = res_save(qp, pkt->opcode, 1);
 	res->orig = orig;
+	rq->asked++;
+	answer_made(rq);
 	rq->msn = (rq->msn + 1) & PSN_MASK;
 	rq->psn = psn_add(rq->psn, 1);
 	executed(qp, RXE_CNT_RESP_ATOMIC, sizeof(orig));
@@ -404,7 +420,8 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 	struct rxe_resp_res *res;
 	int err;
 
-	if (!rq->num_res)
+	/* FLUSHes are not counted: in-tree requesters do not, either */
+	if (pkt->op->flags & OPF_FLUSH ? !rq->num_res : too_many(rq, pkt))
 		return RESP_ERR_TOO_MANY_READS;
 	if (pkt->op->flags & OPF_FLUSH)
 		err = rxe_mem_flush(qp, reth_rkey(reth), reth_va(reth), reth_len(reth),
@@ -420,10 +437,13 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 	res = res_save(qp, pkt->opcode, 1);
 	rq->msn = (rq->msn + 1) & PSN_MASK;
 	rq->psn = psn_add(rq->psn, 1);
-	if (pkt->op->flags & OPF_FLUSH)
+	if (pkt->op->flags & OPF_FLUSH) {
 		executed(qp, RXE_CNT_RESP_FLUSH, 0);
-	else
+	} else {
+		rq->asked++;
+		answer_made(rq);
 		executed(qp, RXE_CNT_RESP_ATOMIC_WRITE, sizeof(u64));
+	}
 	answer_placement(qp, res->first_psn);
 	return RESP_OK;
 }
@@ -736,17 +756,17 @@ static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	/* a READ has the bytes that were there before what is done now */
 	if (rq->out->flow && rq->out->loan.keys && !(pkt->op->flags & OPF_READ))
 		rxe_responder_flush(qp);
+	/* the peer may wait to hear how much has been kept; a response says so, too */
+	if (unlikely(rq->held.later))
+		rq->ack_pending = true;
 	err = execute(qp, pkt);
 	if (err) {
 		if (!rq->fault.paging)
 			request_failed(qp, pkt->opcode, pkt->psn, err);
 		return;
 	}
-	if (unlikely(rq->held.later)) {
+	if (unlikely(rq->held.later))
 		rxe_reorder_advance(&rq->held, expected, rq->psn);
-		/* the peer may wait to hear how much has been kept */
-		rq->ack_pending = true;
-	}
 }
 
 /*

@@ -43,6 +43,7 @@ struct rx_cb {
 	bool	lent;		/* the payload stands apart, and is lent (lend.c) */
 	u8	nest;		/* tasks that have called each other until here */
 	u16	vlan_id;	/* of the destination address, for QP 1 */
+	u32	answered;	/* of a request: READs and atomics answered when it came */
 };
 
 #define RX_CB(skb) ((struct rx_cb *)(skb)->cb)
@@ -265,6 +266,7 @@ static void rx_fields(struct rxe_rxpkt *pkt, u32 payload_off, u32 payload_len)
 	pkt->se = bth_se(pkt->hdr);
 	pkt->ackreq = bth_ackreq(pkt->hdr);
 	pkt->vlan_id = RX_CB(pkt->skb)->vlan_id;
+	pkt->answered = RX_CB(pkt->skb)->answered;
 	pkt->payload_off = payload_off;
 	pkt->payload_len = payload_len;
 }
@@ -591,6 +593,8 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	rxe_count_add(qp->dev, RXE_CNT_RX_BYTES, rx_bytes(skb));
 	/* a route looked up for input must not outlive this call */
 	skb_dst_drop(skb);
+	/* it may wait for its turn; what it may ask for was settled when its sender sent it */
+	RX_CB(skb)->answered = READ_ONCE(qp->rq.answered);
 	if (nest && rx_reads_much(skb, op)) {
 		rx_enqueue(queue, skb);
 		rxe_task_run_within(task, RXE_TASK_LATER);

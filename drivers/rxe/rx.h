@@ -26,6 +26,7 @@ struct sock;
  * @payload_len: without pad and ICRC
  * @index: of the packet in its burst
  * @vlan_id: of the destination address, for QP 1
+ * @answered: of a request: what rq.answered was when it came
  */
 struct rxe_rxpkt {
 	const struct opcode_info *op;
@@ -41,6 +42,7 @@ struct rxe_rxpkt {
 	bool			ackreq;
 	bool			se;
 	u16			vlan_id;
+	u32			answered;
 	u8			hdr_buf[BTH_LEN + ATMETH_LEN + DETH_LEN];
 };
 

@@ -560,6 +560,8 @@ struct rxe_resp_read {
  * @have_wqe: a receive WQE is in use: @wr_id, @num_sge, @sge, with @room bytes
  * @bad_wqe: it is none that a post could have made
  * @res: @num_res saved requests, @res_next is overwritten next
+ * @asked: READs, atomics and ATOMIC WRITEs accepted, ever; wraps
+ * @answered: those of them whose last response is made; read by the receive path
  * @read: responses under way
  * @ack_pending: an ACK is due when the queue has been worked off
  * @nak_sent: one NAK, then silence until the missing PSN arrives
@@ -610,6 +612,8 @@ struct rxe_rq {
 	struct rxe_resp_res	*res;
 	u32			num_res;
 	u32			res_next;
+	u32			asked;
+	u32			answered;
 	struct rxe_resp_read	read;
 	bool			ack_pending;
 	bool			nak_sent;

@@ -282,6 +282,21 @@ static bool fits(u32 psn, u32 rkey, u64 va, u32 len)
 	return read_replay_fits(&saved, &dup, 1024);
 }
 
+TEST_CASE("READs: as many as agreed on may wait for an answer, and not one more")
+{
+	/* 5 means 5, wherever the counts are, their wrap included */
+	for (u32 answered : { 0u, 1u, 7u, 0xfffffffdu, 0xffffffffu }) {
+		for (u32 waiting = 0; waiting < 5; waiting++)
+			CHECK(!resp_too_many(answered + waiting, answered, 5));
+		CHECK(resp_too_many(answered + 5, answered, 5));
+		CHECK(resp_too_many(answered + 6, answered, 5));
+	}
+	CHECK(resp_too_many(0, 0, 0));
+	CHECK(!resp_too_many(0, 0, 1));
+	CHECK(!resp_too_many(127, 0, 128));
+	CHECK(resp_too_many(128, 0, 128));
+}
+
 TEST_CASE("S11: a duplicate READ is replayed whole, from its middle, or in part")
 {
 	CHECK(fits(0xfffffe, 0x1234, 0x10000, 5000));

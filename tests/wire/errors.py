@@ -273,6 +273,74 @@ def replay_lost():
         harmless(test, "after a duplicate")
 
 
+# ---- more READs and atomics at a time than were agreed on ----
+
+def ask_one(test, index, code):
+    """A READ of 8 bytes or an atomic; those of a test are for different places."""
+    psn = psn_add(test.psn, index)
+    if code == roce.READ_REQUEST:
+        test.send(code, test.reth(8, 8 * index), psn=psn)
+    else:
+        test.send(code, test.atmeth(1, 0, 8 * index), psn=psn)
+
+
+def one_answered(test, code, index, psn):
+    """Its answer, which has what was there before."""
+    data = DATA[8 * index:8 * index + 8]
+    aeth = roce.aeth(roce.ACK_UNLIMITED, test.msn)
+    if code == roce.READ_REQUEST:
+        test.answer(roce.RESP_ONLY, psn, aeth, data)
+    else:
+        # memory has it in the order of this machine, the wire has not
+        test.answer(roce.ATOMIC_ACK, psn, aeth + struct.pack(">Q", *struct.unpack("=Q", data)))
+
+
+def ask_at_once(test, codes, answered):
+    """All but the first come first, and are kept; then the first. So many have an answer."""
+    test.memory.put(DATA)
+    for index, code in enumerate(codes):
+        if index:
+            ask_one(test, index, code)
+    if len(codes) > 1:
+        test.acked(syndrome=roce.NAK_SEQUENCE)
+    ask_one(test, 0, codes[0])
+    for index in range(answered):
+        test.msn += 1
+        one_answered(test, codes[index], index, psn_add(test.psn, index))
+
+
+def more_than_agreed(codes):
+    """The last one is more than the peer may have asked for, and ends the connection, though
+    all before it have been answered when its turn comes."""
+    with Stranger(reads=len(codes) - 1) as test:
+        test.device.events()
+        ask_at_once(test, codes, len(codes) - 1)
+        test.refused(roce.NAK_INVALID, psn_add(test.psn, len(codes) - 1))
+        equal(test.device.events(), REQUEST, "events")
+        flushed(test)
+
+
+for label, several in (("read", [roce.READ_REQUEST] * 6), ("atomic", [roce.FETCH_ADD] * 4),
+                       ("of-both", [roce.READ_REQUEST, roce.CMP_SWAP, roce.FETCH_ADD])):
+    case(f"one-{label}-too-many")(lambda c=several: more_than_agreed(c))
+
+
+@case("as-many-as-agreed")
+def as_many_as_agreed():
+    """So many at a time, again and again, copies of what was answered in between, and WRITEs."""
+    codes = [roce.READ_REQUEST, roce.FETCH_ADD, roce.READ_REQUEST, roce.READ_REQUEST,
+             roce.CMP_SWAP]
+    with Stranger(reads=len(codes)) as test:
+        test.device.events()
+        for _ in range(20):
+            ask_at_once(test, codes, len(codes))
+            ask_one(test, 0, codes[0])
+            one_answered(test, codes[0], 0, test.psn)
+            test.step(len(codes), 0)
+            test.good_write()
+        harmless(test, "after as many as agreed")
+
+
 @case("state")
 def state():
     """A queue pair that does not receive yet: silence."""
@@ -581,32 +649,50 @@ def access_mid_read():
         flushed(test)
 
 
+def behind_a_long_one(test, reads):
+    """A long READ whose responses take their time, and so many short ones behind it; each is
+    answered but the last."""
+    memory, data = long_read(test, 400 * MTU)
+    behind = [(psn_add(FIRST, 400 + index), 64 * index) for index in range(reads)]
+    with slow():
+        ask(test, roce.READ_REQUEST, memory, len(data))
+        for psn, offset in behind:
+            ask(test, roce.READ_REQUEST, memory, 64, offset, psn=psn)
+        test.msn += 1
+        for index in range(400):
+            test.answer(*response(index, 400, FIRST, data, test.msn))
+        for psn, offset in behind[:-1]:
+            test.msn += 1
+            test.answer(*response(0, 1, psn, data[offset:offset + 64], test.msn))
+    return memory, data[64 * (reads - 1):64 * reads], behind[-1][0]
+
+
 @case("more-reads-than-agreed")
 def more_reads():
-    """Four READs where two were agreed on, and the first of them has not left yet: none is
-    refused (responder.c, execute_read); of the two that there is no room for nothing is kept."""
-    with Stranger(reads=2) as test:
+    """Four READs where three were agreed on, and the first of them has not left yet: the last is
+    refused, though all have left when its turn comes."""
+    with Stranger(reads=3) as test:
         test.device.events()
-        memory, data = long_read(test, 400 * MTU)
-        behind = [(psn_add(FIRST, 400 + index), 64 * index) for index in range(3)]
-        with slow():
-            ask(test, roce.READ_REQUEST, memory, len(data))
-            for psn, offset in behind:
-                ask(test, roce.READ_REQUEST, memory, 64, offset, psn=psn)
-            test.msn += 1
-            for index in range(400):
-                test.answer(*response(index, 400, FIRST, data, test.msn))
-            for psn, offset in behind:
-                test.msn += 1
-                test.answer(*response(0, 1, psn, data[offset:offset + 64], test.msn))
+        memory, _, last = behind_a_long_one(test, 3)
+        test.refused(roce.NAK_INVALID, last)
+        equal(test.device.events(), REQUEST, "events")
+        flushed(test)
+        memory.close()
+
+
+@case("reads-as-agreed")
+def reads_as_agreed():
+    """The same where four were agreed on: the last is answered, too, and kept for who asks again."""
+    with Stranger(reads=4) as test:
+        test.device.events()
+        memory, data, last = behind_a_long_one(test, 3)
+        test.msn += 1
+        test.answer(*response(0, 1, last, data, test.msn))
         test.step(403, 0)
-        for psn, length in ((FIRST, len(data)), (behind[0][0], 64)):
-            ask(test, roce.READ_REQUEST, memory, length, psn=psn)
-            test.good_write()
-        for psn, offset in behind[1:]:
-            ask(test, roce.READ_REQUEST, memory, 64, offset, psn=psn)
-            test.answer(*response(0, 1, psn, data[offset:offset + 64], test.msn))
-        harmless(test, "after more READs than agreed on")
+        ask(test, roce.READ_REQUEST, memory, 64, 128, psn=last)
+        test.answer(*response(0, 1, last, data, test.msn))
+        test.good_write()
+        harmless(test, "after as many READs as agreed on")
         memory.close()
 
 

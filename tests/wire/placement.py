@@ -486,7 +486,7 @@ def ask_two():
 
 # ---- a bad wire ---------------------------------------------------------------------
 
-# Sends again by itself after 20 ms, 40 ms, ...; gives up late, as this program may be
+# Sends again by itself after 100 ms, 200 ms, ...; gives up late, as this program may be
 TIMEOUT = 18
 
 
@@ -603,8 +603,6 @@ def requests_lost():
         done(test, second)
         test.msn = 3
         done(test, third)
-        # what was kept is acknowledged once more
-        test.acked(third)
         test.silent()
         equal(test.memory.get(24), bytes(8) + VALUE + bytes(8), "memory")
         test.memory.put(b"newer!!!", 8)

@@ -116,6 +116,20 @@ enum resp_error resp_check_length(const struct opcode_info *op,
 }
 
 /**
+ * resp_too_many() - is a READ or atomic more than was agreed on (9.7.4)
+ * @asked: READs and atomics accepted before it
+ * @answered: those of them that had been answered when it came; both wrap
+ * @agreed: max_dest_rd_atomic of the QP: how many may wait for an answer at a time
+ *
+ * Context: any.
+ * Return: true if with it more would wait than were agreed on.
+ */
+bool resp_too_many(u32 asked, u32 answered, u32 agreed)
+{
+	return asked - answered >= agreed;
+}
+
+/**
  * read_replay_fits() - does a duplicate READ ask for a part of a saved one
  * @saved: READ that was executed
  * @dup: READ whose PSN is a duplicate

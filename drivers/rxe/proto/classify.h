@@ -72,6 +72,7 @@ enum msg_progress resp_progress(enum msg_progress p,
 				const struct opcode_info *op);
 enum resp_error resp_check_length(const struct opcode_info *op,
 				  const struct resp_len_in *in);
+bool resp_too_many(u32 asked, u32 answered, u32 agreed);
 bool read_replay_fits(const struct read_span *saved,
 		      const struct read_span *dup, u32 pmtu);
 enum ack_class ack_classify(u32 oldest_unacked, u32 next_to_send, u32 psn);

@@ -18,7 +18,7 @@ enum resp_error {
 	RESP_ERR_RKEY,			/* key, bounds or access rights */
 	RESP_ERR_RECV_TOO_SHORT,	/* SEND longer than the receive buffer */
 	RESP_ERR_ALIGN,			/* atomic on an unaligned address */
-	RESP_ERR_TOO_MANY_READS,	/* where max_dest_rd_atomic is 0 */
+	RESP_ERR_TOO_MANY_READS,	/* than max_dest_rd_atomic */
 	RESP_ERR_RNR,			/* no receive WQE */
 	RESP_ERR_LOCAL_OP,		/* local fault on the receive buffer */
 	RESP_ERR_RECV_WQE,		/* receive WQE that no post has written */
