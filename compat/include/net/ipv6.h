@@ -24,16 +24,11 @@ rxe_compat_ip6_dst_lookup_flow(struct net *net, const struct sock *sk,
 
 #elif !RXE_HAVE_IP6_DST_LOOKUP_FLOW_NET
 
-#include <net/addrconf.h>
+struct dst_entry *rxe_compat_ip6_dst_lookup_flow(struct net *net, struct sock *sk,
+						 struct flowi6 *fl6,
+						 const struct in6_addr *final_dst);
 
-/* Loses: IPsec policies are not looked at. */
-#define ip6_dst_lookup_flow(net, sk, fl6, final_dst)				\
-({										\
-	struct dst_entry *__dst;						\
-	int __err = ipv6_stub->ipv6_dst_lookup(net, sk, &__dst, fl6);		\
-										\
-	__err ? ERR_PTR(__err) : __dst;						\
-})
+#define ip6_dst_lookup_flow rxe_compat_ip6_dst_lookup_flow
 
 #endif
 

@@ -31,7 +31,10 @@ srp_export() {
 	modprobe -q sd_mod
 	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config ||
 		bad "no configfs" || return
-	mkdir -p $TARGET/srpt && echo 5555 >$TARGET/srpt/discovery_auth/rdma_cm_port || bad "no port of rdma_cm" || return
+	mkdir -p $TARGET/srpt || bad "no configfs of ib_srpt" || return
+	[ -e $TARGET/srpt/discovery_auth/rdma_cm_port ] ||
+		{ rmdir $TARGET/srpt; skip "ib_srpt of this kernel knows no rdma_cm"; return; }
+	echo 5555 >$TARGET/srpt/discovery_auth/rdma_cm_port || bad "no port of rdma_cm" || return
 	mkdir -p $TARGET/core/iblock_0/ram && echo udev_path=/dev/ram0 >$TARGET/core/iblock_0/ram/control &&
 		echo 1 >$TARGET/core/iblock_0/ram/enable || bad "no backstore" || return
 	guid=$(cat /sys/class/infiniband/rxe0/node_guid)
@@ -86,7 +89,7 @@ srp_logout() {
 	! srp_has_disk || bad "the disk is still there"
 }
 
-clean_up() {
+srp_unexport() {
 	local guid tpg
 
 	guid=$(cat /sys/class/infiniband/rxe0/node_guid)
@@ -94,7 +97,12 @@ clean_up() {
 	echo 0 >"$tpg/enable"
 	rm -f "$tpg/acls/10.1.0.1/lun_0/lun" "$tpg/lun/lun_0/ram"
 	rmdir "$tpg/acls/10.1.0.1/lun_0" "$tpg/acls/10.1.0.1" "$tpg/lun/lun_0" "$tpg" "${tpg%/*}" \
-		$TARGET/srpt $TARGET/core/iblock_0/ram $TARGET/core/iblock_0 || bad "configfs" || return
+		$TARGET/srpt $TARGET/core/iblock_0/ram $TARGET/core/iblock_0 || bad "configfs"
+}
+
+clean_up() {
+	# not if this kernel cannot export
+	[ ! -d $TARGET/srpt ] || srp_unexport || return
 	rm -f /tmp/srp.data /tmp/srp.back
 	link_delete rxe0 && link_delete rxe1 || return
 	modprobe -r ib_srpt target_core_iblock brd || bad "a module cannot be unloaded" || return

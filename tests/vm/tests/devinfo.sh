@@ -96,7 +96,8 @@ speeds() {
 	n1 ip tuntap add dev tap7 mode tap || { skip "no tap devices here"; return; }
 	link_add ns1 rxe7 tap7 || return
 	while read -r speed wanted width; do
-		n1 ethtool -s tap7 speed "$speed" duplex full ||
+		# before 4.13 it fails, and ethtool does not
+		n1 ethtool -s tap7 speed "$speed" duplex full && n1 ethtool tap7 | grep -q "Speed: ${speed}Mb/s" ||
 			{ skip "tap devices of this kernel have one speed"; status=$?; break; }
 		port rxe7 active_speed "$wanted" active_width "$width" || { status=1; break; }
 	done <<-END
