@@ -32,212 +32,10 @@
 /* When nothing is on its way but something is to be sent, look again after this */
 #define IDLE_RETRY_NSEC		((u64)10 * NSEC_PER_MSEC)
 
-static bool wqe_has_response(const struct rxe_swqe *wqe)
-{
-	return wqe->opcode == IB_UVERBS_WR_RDMA_READ ||
-	       wqe->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
-	       wqe->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD ||
-	       rxe_swqe_is_placement(wqe);
-}
-
 /* Bytes that its responses bring */
 static u32 wqe_response_length(const struct rxe_swqe *wqe)
 {
 	return wqe->opcode == IB_UVERBS_WR_RDMA_READ ? wqe->length : 0;
-}
-
-static u8 wqe_wc_opcode(const struct rxe_swqe *wqe)
-{
-	switch (wqe->opcode) {
-	case IB_UVERBS_WR_RDMA_WRITE:
-	case IB_UVERBS_WR_RDMA_WRITE_WITH_IMM:
-		return IB_UVERBS_WC_RDMA_WRITE;
-	case IB_UVERBS_WR_RDMA_READ:
-		return IB_UVERBS_WC_RDMA_READ;
-	case IB_UVERBS_WR_ATOMIC_CMP_AND_SWP:
-		return IB_UVERBS_WC_COMP_SWAP;
-	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
-		return IB_UVERBS_WC_FETCH_ADD;
-	case IB_UVERBS_WR_FLUSH:
-		return IB_UVERBS_WC_FLUSH;
-	case IB_UVERBS_WR_ATOMIC_WRITE:
-		return IB_UVERBS_WC_ATOMIC_WRITE;
-	case IB_UVERBS_WR_LOCAL_INV:
-		return IB_UVERBS_WC_LOCAL_INV;
-	case IB_UVERBS_WR_BIND_MW:
-		return IB_UVERBS_WC_BIND_MW;
-	case RXE_WR_REG_MR:
-		return IB_WC_REG_MR;
-	default:
-		return IB_UVERBS_WC_SEND;
-	}
-}
-
-/* --- completing ------------------------------------------------------------- */
-
-/* What the oldest WQE was, for the counters */
-static enum rxe_counter wqe_counter(const struct rxe_swqe *wqe)
-{
-	switch (wqe->opcode) {
-	case IB_UVERBS_WR_RDMA_WRITE:
-	case IB_UVERBS_WR_RDMA_WRITE_WITH_IMM:
-		return RXE_CNT_REQ_WRITE;
-	case IB_UVERBS_WR_RDMA_READ:
-		return RXE_CNT_REQ_READ;
-	case IB_UVERBS_WR_ATOMIC_CMP_AND_SWP:
-	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
-		return RXE_CNT_REQ_ATOMIC;
-	case IB_UVERBS_WR_FLUSH:
-		return RXE_CNT_REQ_FLUSH;
-	case IB_UVERBS_WR_ATOMIC_WRITE:
-		return RXE_CNT_REQ_ATOMIC_WRITE;
-	case IB_UVERBS_WR_LOCAL_INV:
-	case IB_UVERBS_WR_BIND_MW:
-	case RXE_WR_REG_MR:
-		return RXE_CNT_REQ_LOCAL;
-	default:
-		return RXE_CNT_REQ_SEND;
-	}
-}
-
-static void wqe_count(struct rxe_qp *qp, const struct rxe_swqe *wqe, u8 status)
-{
-	enum rxe_counter which = wqe_counter(wqe);
-
-	if (unlikely(status)) {
-		rxe_sq_count(qp, RXE_CNT_REQ_FAILED, 1);
-		return;
-	}
-	rxe_sq_count(qp, which, 1);
-	if (which != RXE_CNT_REQ_LOCAL && which != RXE_CNT_REQ_FLUSH)
-		rxe_sq_count(qp, RXE_CNT_REQ_BYTES, wqe->length);
-}
-
-/* Completions of WQEs that one answer has ended, not visible yet */
-#define ROW		8
-
-struct row {
-	struct rxe_wc	wc[ROW];
-	u32		count;
-	bool		alive;		/* nobody has told yet that the QP is in error */
-};
-
-static void row_show(struct rxe_qp *qp, struct row *row)
-{
-	u32 count = row->count;
-	u32 shown;
-
-	if (!count)
-		return;
-	row->count = 0;
-	shown = rxe_cq_post(qp->scq, qp, row->wc, count);
-	rxe_sq_count(qp, RXE_CNT_COMPLETIONS, shown);
-	if (likely(shown == count))
-		return;
-	rxe_qp_info(qp, "send completion lost, the CQ is full\n");
-	rxe_qp_because(qp, "send CQ overrun");
-	rxe_qp_error(qp);
-	/* no completion will; those that are flushed may be lost, too */
-	if (row->alive)
-		rxe_qp_event(qp, IB_EVENT_QP_FATAL);
-	row->alive = false;
-}
-
-/* The oldest WQE is done; row_show() follows. */
-static void row_add(struct rxe_qp *qp, struct row *row, u8 status)
-{
-	struct rxe_sq *sq = &qp->sq;
-	const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
-	bool wanted = status != IB_WC_SUCCESS || sq->sig_all ||
-		      (wqe->flags & IB_SEND_SIGNALED);
-
-	if (wanted)
-		row->wc[row->count++] = (struct rxe_wc) {
-			.wr_id = wqe->wr_id,
-			.status = status,
-			.opcode = wqe_wc_opcode(wqe),
-			.byte_len = wqe->length,
-		};
-	wqe_count(qp, wqe, status);
-	if ((s32)(sq->next - sq->cons) <= 0)
-		sq->next = sq->cons + 1;
-	/* a kernel user's post fills the slot as soon as it sees this */
-	smp_store_release(&sq->cons, sq->cons + 1);
-	if (qp->is_user)
-		rxe_ring_set_consumer(&sq->ring, sq->cons & sq->mask);
-	if (row->count == ROW)
-		row_show(qp, row);
-}
-
-/* The oldest WQE is done; @alive: nothing has told its owner yet that the QP is in error. */
-static void complete_oldest(struct rxe_qp *qp, u8 status, bool alive)
-{
-	struct row row;
-
-	row.count = 0;
-	row.alive = alive;
-	row_add(qp, &row, status);
-	row_show(qp, &row);
-}
-
-/**
- * rxe_completer_complete - the oldest WQE is done
- * @qp: the QP
- * @status: enum ib_wc_status
- *
- * Its slot is given back before the completion is visible: who sees the
- * completion may post at once.
- *
- * Context: sq.task.
- */
-void rxe_completer_complete(struct rxe_qp *qp, u8 status)
-{
-	complete_oldest(qp, status, rxe_qp_state(qp) != IB_QPS_ERR);
-}
-
-/**
- * rxe_completer_fail - the oldest WQE has failed; the QP goes to an error state
- * @qp: the QP
- * @status: enum ib_wc_status
- *
- * Context: sq.task.
- */
-void rxe_completer_fail(struct rxe_qp *qp, u8 status)
-{
-	bool alive = rxe_qp_state(qp) != IB_QPS_ERR;
-	struct rxe_sq *sq = &qp->sq;
-
-	rxe_qp_info(qp, "%s, opcode %u, PSN %#x, peer qp %#x\n",
-		    ib_wc_status_msg(status), rxe_sq_slot(sq, sq->cons)->opcode,
-		    sq->una_psn, qp->attr.dest_qp_num);
-	rxe_qp_because(qp, ib_wc_status_msg(status));
-	if (rxe_qp_is_uc(qp))
-		rxe_qp_send_error(qp);
-	else
-		rxe_qp_error(qp);
-	complete_oldest(qp, status, alive);
-}
-
-/**
- * rxe_completer_flush - complete what there is with a flush error, at most a budget
- * @qp: QP in the error state
- *
- * Context: sq.task.
- * Return: true if the budget ended it.
- */
-bool rxe_completer_flush(struct rxe_qp *qp)
-{
-	bool more = rxe_requester_pull(qp);
-	struct rxe_sq *sq = &qp->sq;
-	u32 budget = RXE_WQE_BUDGET;
-
-	/* pairs with the release in post_kernel(): the slot is complete */
-	while (sq->cons != smp_load_acquire(&sq->prod)) {
-		if (!budget--)
-			return true;
-		rxe_completer_complete(qp, IB_WC_WR_FLUSH_ERR);
-	}
-	return more;
 }
 
 /* --- progress --------------------------------------------------------------- */
@@ -330,8 +128,8 @@ static void send_again(struct rxe_qp *qp, enum resend_what what)
 	}
 }
 
-/* The peer has executed all before @psn. */
-static void sq_confirmed(struct rxe_qp *qp, u32 psn)
+/* The peer has executed all before @psn; @all: and nothing behind it. */
+static void sq_confirmed(struct rxe_qp *qp, u32 psn, bool all)
 {
 	struct rxe_sq *sq = &qp->sq;
 
@@ -343,7 +141,7 @@ static void sq_confirmed(struct rxe_qp *qp, u32 psn)
 	sq->confirmed = psn;
 	/* the peer gets on, even while the response for una_psn is late */
 	retry_progress(&sq->retry);
-	send_again(qp, resend_confirmed(&sq->resend, psn, sq->psn));
+	send_again(qp, resend_confirmed(&sq->resend, psn, sq->psn, all));
 }
 
 static void sq_progress(struct rxe_qp *qp, u32 psn)
@@ -355,13 +153,15 @@ static void sq_progress(struct rxe_qp *qp, u32 psn)
 	rxe_reorder_advance(&sq->held, sq->una_psn, psn);
 	sq->una_psn = psn;
 	retry_progress(&sq->retry);
-	sq_confirmed(qp, psn);
+	sq_confirmed(qp, psn, false);
 	while (sq->reads_head != sq->reads_tail &&
 	       psn_after(psn, sq->reads[sq->reads_head % RXE_MAX_RD_ATOMIC].last_psn))
 		sq->reads_head++;
 	sq->progress = true;
 	sq->gap = false;
-	sq->asked = false;
+	if (psn_before(sq->asked_end, psn))
+		sq->asked_end = psn;
+	sq->overtaken = false;
 	rto_progress(&sq->rto);
 }
 
@@ -392,35 +192,35 @@ void rxe_completer_local(struct rxe_qp *qp)
 
 		if (!wqe->sent || !psn_before(wqe->last_psn, wqe->first_psn))
 			break;
-		rxe_completer_complete(qp, IB_WC_SUCCESS);
+		rxe_wc_complete(qp, IB_WC_SUCCESS);
 	}
 }
 
 /*
- * The peer has executed everything before @psn.  Stops at a READ or atomic that
- * still waits for its response: then una_psn stays behind @psn.
+ * The peer has executed everything before @psn; @all: and nothing behind it.  Stops at a
+ * READ or atomic that still waits for its response: then una_psn stays behind @psn.
  */
-static void ack_before(struct rxe_qp *qp, u32 psn)
+static void ack_before(struct rxe_qp *qp, u32 psn, bool all)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct row row;
+	struct rxe_wc_row row;
 
 	row.count = 0;
 	row.alive = rxe_qp_state(qp) != IB_QPS_ERR;
-	sq_confirmed(qp, psn);
+	sq_confirmed(qp, psn, all);
 	while (sq->cons != sq->prod && psn_before(sq->una_psn, psn)) {
 		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
 
-		if (!wqe->sent || wqe_has_response(wqe))
+		if (!wqe->sent || rxe_swqe_has_response(wqe))
 			break;
 		if (!psn_before(wqe->last_psn, psn)) {
 			sq_progress(qp, psn);
 			break;
 		}
 		sq_progress(qp, psn_add(wqe->last_psn, 1));
-		row_add(qp, &row, IB_WC_SUCCESS);
+		rxe_wc_add(qp, &row, IB_WC_SUCCESS);
 	}
-	row_show(qp, &row);
+	rxe_wc_show(qp, &row);
 	rxe_completer_local(qp);
 	sq_skip_acknowledged(sq);
 }
@@ -433,7 +233,7 @@ static void ack_before(struct rxe_qp *qp, u32 psn)
  */
 void rxe_completer_sent(struct rxe_qp *qp)
 {
-	ack_before(qp, qp->sq.psn);
+	ack_before(qp, qp->sq.psn, true);
 }
 
 /* A retry is used up; false: there was none left, and the QP is in error. */
@@ -442,7 +242,7 @@ static bool sq_retry(struct rxe_qp *qp)
 	if (retry_take(&qp->sq.retry))
 		return true;
 	rxe_sq_count(qp, RXE_CNT_RETRY_EXCEEDED, 1);
-	rxe_completer_fail(qp, IB_WC_RETRY_EXC_ERR);
+	rxe_wc_fail(qp, IB_WC_RETRY_EXC_ERR);
 	return false;
 }
 
@@ -469,26 +269,76 @@ static bool response_missing(struct rxe_sq *sq)
 	if (sq->cons == sq->prod || (!sq->held.count && sq->confirmed == sq->una_psn))
 		return false;
 	wqe = rxe_sq_slot(sq, sq->cons);
-	return wqe->sent && wqe_has_response(wqe) && psn_before(sq->una_psn, sq->psn);
+	return wqe->sent && rxe_swqe_has_response(wqe) && psn_before(sq->una_psn, sq->psn);
 }
 
-/* It has been missing for too long: ask again, for as much as is missing. */
+/* Responses that are missing before @end. */
+static u32 responses_missing(const struct rxe_sq *sq, u32 end)
+{
+	u32 i, count = 0;
+
+	for (i = sq->reads_head; i != sq->reads_tail; i++) {
+		const struct rxe_sq_read *read = &sq->reads[i % RXE_MAX_RD_ATOMIC];
+		u32 at = read->first_psn, to = psn_add(read->last_psn, 1);
+
+		if (psn_before(at, sq->una_psn))
+			at = sq->una_psn;
+		if (psn_after(to, end))
+			to = end;
+		while (at = rxe_reorder_absent(&sq->held, at, to), psn_before(at, to)) {
+			at = psn_add(at, 1);
+			count++;
+		}
+	}
+	return count;
+}
+
+static bool response_asked_for(const struct rxe_sq *sq)
+{
+	return psn_before(sq->una_psn, sq->asked_end);
+}
+
+/*
+ * It has been missing for too long: ask again, for as much as is missing, and for all else
+ * that has been overtaken as long; the peer is asked for as little as can be (send_again()).
+ */
 static void response_lost(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u32 una = sq->una_psn;
 	u32 most = psn_diff(request_end(sq, una), una);
-	u32 count = rxe_reorder_gap(&sq->held, una, most);
+	u32 end = psn_add(una, rxe_reorder_gap(&sq->held, una, most));
+	u32 overtaken = rxe_reorder_overtaken(&sq->held, una, sq->patience.later);
 
-	if (sq->asked || !response_missing(sq) || !sq_retry(qp))
+	if (response_asked_for(sq) || !response_missing(sq) || !sq_retry(qp))
 		return;
+	if (psn_after(overtaken, end))
+		end = overtaken;
 	patience_lost(&sq->patience);
-	window_lost(&sq->window, count);
+	window_lost(&sq->window, responses_missing(sq, end));
 	resend_count(qp, RXE_CNT_RESEND_RESPONSE, una);
-	sq->asked = true;
+	sq->asked_end = end;
+	sq->overtaken = false;
 	sq->late_psn = una;
-	rxe_requester_again(qp, una, psn_add(una, count));
+	rxe_requester_again(qp, una, end);
 	sq_repair(sq, una);
+}
+
+/*
+ * @psn has been asked for again together with the response for una_psn, and is here before it:
+ * what was asked for in front of it has been lost once more. This is found out once, and is
+ * a part of the retry that it began with.
+ */
+static void repair_overtaken(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (sq->overtaken || !psn_before(psn, sq->asked_end))
+		return;
+	resend_count(qp, RXE_CNT_RESEND_RESPONSE, sq->una_psn);
+	sq->overtaken = true;
+	rxe_requester_again(qp, sq->una_psn, psn);
+	sq_repair(sq, sq->una_psn);
 }
 
 /* After answers have been worked off: is one missing, and lost or late? */
@@ -498,7 +348,8 @@ static void look_for_gap(struct rxe_qp *qp)
 
 	if (likely(!sq->held.count && sq->confirmed == sq->una_psn))
 		return;
-	if (sq->gap || sq->asked || sq->rnr_wait || sq->fault.paging || !response_missing(sq))
+	if (sq->gap || response_asked_for(sq) || sq->rnr_wait || sq->fault.paging ||
+	    !response_missing(sq))
 		return;
 	if (patience_over(&sq->patience, sq->held.later)) {
 		response_lost(qp);
@@ -676,7 +527,7 @@ static void rnr_nak(struct rxe_qp *qp, u8 syndrome)
 	rto_progress(&sq->rto);
 	if (!retry_take_rnr(&sq->retry)) {
 		rxe_sq_count(qp, RXE_CNT_RNR_EXCEEDED, 1);
-		rxe_completer_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
+		rxe_wc_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
 	resend_count(qp, RXE_CNT_RESEND_RNR, sq->una_psn);
@@ -728,7 +579,7 @@ static void act_on_nak(struct rxe_qp *qp, u8 syndrome)
 	if (aeth_kind(syndrome) == AETH_KIND_RNR)
 		rnr_nak(qp, syndrome);
 	else
-		rxe_completer_fail(qp, nak_wc_status(syndrome));
+		rxe_wc_fail(qp, nak_wc_status(syndrome));
 }
 
 /*
@@ -774,16 +625,16 @@ static void receive_ack(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 
 	switch (aeth_kind(syndrome)) {
 	case AETH_KIND_ACK:
-		ack_before(qp, psn_add(pkt->psn, 1));
+		ack_before(qp, psn_add(pkt->psn, 1), true);
 		break;
 	case AETH_KIND_RNR:
 		rxe_sq_count(qp, RXE_CNT_RNR_RECEIVED, 1);
-		ack_before(qp, pkt->psn);
+		ack_before(qp, pkt->psn, true);
 		receive_nak(qp, pkt->psn, syndrome);
 		break;
 	case AETH_KIND_NAK:
 		nak_count(qp, syndrome);
-		ack_before(qp, pkt->psn);
+		ack_before(qp, pkt->psn, true);
 		if (syndrome == NAK_PSN_SEQ)
 			sequence_nak(qp, pkt->psn);
 		else
@@ -805,14 +656,15 @@ static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *
 	struct rxe_swqe *wqe;
 	bool read;
 
-	ack_before(qp, pkt->psn);
+	ack_before(qp, pkt->psn, false);
 	if (sq->una_psn != pkt->psn) {
-		rxe_reorder_add(&sq->held, sq->una_psn, pkt->psn, at);
+		if (rxe_reorder_add(&sq->held, sq->una_psn, pkt->psn, at))
+			repair_overtaken(qp, pkt->psn);
 		return NULL;
 	}
 	wqe = rxe_sq_slot(sq, sq->cons);
 	read = wqe->opcode == IB_UVERBS_WR_RDMA_READ || rxe_swqe_is_placement(wqe);
-	if (sq->cons == sq->prod || !wqe->sent || !wqe_has_response(wqe) ||
+	if (sq->cons == sq->prod || !wqe->sent || !rxe_swqe_has_response(wqe) ||
 	    read != !!(pkt->op->flags & OPF_READ)) {
 		rxe_sq_count(qp, RXE_CNT_RX_MALFORMED, 1);
 		return NULL;	/* nobody asked */
@@ -835,7 +687,7 @@ static bool response_placed(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 		sq->fault.paging = true;
 		rxe_reorder_add(&sq->held, psn_add(pkt->psn, PSN_MASK), pkt->psn, at);
 	} else {
-		rxe_completer_fail(qp, IB_WC_LOC_PROT_ERR);
+		rxe_wc_fail(qp, IB_WC_LOC_PROT_ERR);
 	}
 	return false;
 }
@@ -854,7 +706,7 @@ static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	offset = psn_offset(wqe->first_psn, pkt->psn, qp->pmtu);
 	len = min_t(u64, wqe_response_length(wqe) - offset, qp->pmtu);
 	if (pkt->payload_len != len) {
-		rxe_completer_fail(qp, IB_WC_BAD_RESP_ERR);
+		rxe_wc_fail(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
 	if (len)
@@ -864,7 +716,7 @@ static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 		return;
 	sq_progress(qp, psn_add(pkt->psn, 1));
 	if (pkt->psn == wqe->last_psn) {
-		rxe_completer_complete(qp, IB_WC_SUCCESS);
+		rxe_wc_complete(qp, IB_WC_SUCCESS);
 		rxe_completer_local(qp);
 	}
 	sq_skip_acknowledged(sq);
@@ -886,7 +738,7 @@ static void receive_atomic(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	if (!response_placed(qp, pkt, at, err))
 		return;
 	sq_progress(qp, psn_add(pkt->psn, 1));
-	rxe_completer_complete(qp, IB_WC_SUCCESS);
+	rxe_wc_complete(qp, IB_WC_SUCCESS);
 	rxe_completer_local(qp);
 	sq_skip_acknowledged(sq);
 }
@@ -925,16 +777,21 @@ static void receive_held(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_rx_iter at, it;
 	struct rxe_rxpkt pkt;
+	u32 una;
 
-	while (!sq->fault.paging && rxe_reorder_take(&sq->held, sq->una_psn, &at)) {
-		it = at;
-		if (rxe_qp_state(qp) != IB_QPS_ERR && rxe_rx_next(&it, &pkt))
-			receive_one(qp, &pkt, &at);
-		consume_skb(at.skb);
-	}
-	/* a READ may have kept back what was acknowledged long ago */
-	if (rxe_qp_state(qp) != IB_QPS_ERR && psn_after(sq->confirmed, sq->una_psn))
-		ack_before(qp, sq->confirmed);
+	do {
+		while (!sq->fault.paging && rxe_reorder_take(&sq->held, sq->una_psn, &at)) {
+			it = at;
+			if (rxe_qp_state(qp) != IB_QPS_ERR && rxe_rx_next(&it, &pkt))
+				receive_one(qp, &pkt, &at);
+			consume_skb(at.skb);
+		}
+		una = sq->una_psn;
+		/* a READ may have kept back what was acknowledged long ago */
+		if (rxe_qp_state(qp) != IB_QPS_ERR && psn_after(sq->confirmed, una))
+			ack_before(qp, sq->confirmed, false);
+		/* and that the response behind it */
+	} while (sq->una_psn != una && sq->held.count);
 	if (unlikely(sq->nak) && rxe_qp_state(qp) != IB_QPS_ERR)
 		receive_kept_nak(qp);
 }

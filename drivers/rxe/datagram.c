@@ -431,7 +431,7 @@ static void send_failed(struct rxe_qp *qp, u8 status)
 	rxe_qp_info(qp, "datagram: %s\n", ib_wc_status_msg(status));
 	rxe_qp_because(qp, ib_wc_status_msg(status));
 	rxe_qp_send_error(qp);
-	rxe_completer_complete(qp, status);
+	rxe_wc_complete(qp, status);
 }
 
 /* False: what it waits for, room in the local queue or a page, calls the task. */
@@ -457,7 +457,7 @@ static bool send_oldest(struct rxe_qp *qp, struct dgram_out *out)
 	if (status)
 		send_failed(qp, status);
 	else
-		rxe_completer_complete(qp, IB_WC_SUCCESS);
+		rxe_wc_complete(qp, IB_WC_SUCCESS);
 	return true;
 }
 
@@ -493,7 +493,7 @@ bool rxe_datagram_send_task(struct rxe_qp *qp)
 
 	switch (rxe_qp_state(qp)) {
 	case IB_QPS_RTS:
-		more = rxe_requester_pull(qp);
+		more = rxe_post_pull(qp);
 		if (!send_posted(qp, &budget))
 			return !budget;
 		return more || rxe_qp_state(qp) == IB_QPS_SQE;
@@ -502,7 +502,7 @@ bool rxe_datagram_send_task(struct rxe_qp *qp)
 		return false;
 	case IB_QPS_SQE:
 	case IB_QPS_ERR:
-		return rxe_completer_flush(qp);
+		return rxe_wc_flush(qp);
 	default:
 		return false;
 	}

@@ -65,7 +65,7 @@ static bool sq_task(struct rxe_qp *qp)
 	switch (rxe_qp_state(qp)) {
 	case IB_QPS_RTS:
 	case IB_QPS_SQD:
-		more = rxe_requester_pull(qp);
+		more = rxe_post_pull(qp);
 		unread = rxe_completer_receive(qp);
 		more |= unread;
 		/* a timer counts only if the answer is not here yet */
@@ -83,7 +83,7 @@ static bool sq_task(struct rxe_qp *qp)
 	case IB_QPS_SQE:
 		skb_queue_purge(&sq->rxq);
 		rxe_reorder_purge(&sq->held);
-		return rxe_completer_flush(qp);
+		return rxe_wc_flush(qp);
 	default:
 		skb_queue_purge(&sq->rxq);
 		return false;
@@ -418,7 +418,7 @@ static void qp_flush_orphan(struct rxe_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	while (more && passes--) {
 		local_bh_disable();
-		more = rxe_completer_flush(qp);
+		more = rxe_wc_flush(qp);
 		more |= rxe_recv_flush(qp);
 		local_bh_enable();
 	}
@@ -586,7 +586,6 @@ static void qp_reset(struct rxe_qp *qp)
 	sq->reads_tail = 0;
 	sq->nak = 0;
 	sq->gap = false;
-	sq->asked = false;
 	sq->progress = false;
 	sq->armed = false;
 	sq->repair = false;
@@ -697,6 +696,8 @@ static void modify_plain(struct rxe_qp *qp, const struct ib_qp_attr *attr, int m
 		sq->confirmed = mine->sq_psn;
 		sq->again_psn = mine->sq_psn;
 		sq->again_end = mine->sq_psn;
+		sq->asked_end = mine->sq_psn;
+		sq->overtaken = false;
 		sq->late_psn = psn_add(mine->sq_psn, PSN_MASK);
 		resend_init(&sq->resend);
 		patience_init(&sq->patience);
@@ -721,7 +722,7 @@ static void modify_flush(struct rxe_qp *qp)
 
 	while (more && passes--) {
 		local_bh_disable();
-		more = rxe_completer_flush(qp);
+		more = rxe_wc_flush(qp);
 		local_bh_enable();
 	}
 }

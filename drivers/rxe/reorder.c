@@ -22,6 +22,13 @@ static struct rxe_held *held_slot(const struct rxe_reorder *ro, u32 psn)
 	return &ro->slots[psn % RXE_HOLD_MAX];
 }
 
+static bool held_here(const struct rxe_reorder *ro, u32 psn)
+{
+	const struct rxe_held *held = held_slot(ro, psn);
+
+	return held->at.skb && held->psn == psn;
+}
+
 static void held_clear(struct rxe_reorder *ro, struct rxe_held *held)
 {
 	held->at.skb = NULL;
@@ -43,8 +50,9 @@ static u32 held_cost(const struct rxe_reorder *ro, u32 psn, const struct sk_buff
  * @at: the walk through its skb, as it was before the packet
  *
  * Context: the task of that side.
+ * Return: true if it is kept; false if it is here already, or there is no room.
  */
-void rxe_reorder_add(struct rxe_reorder *ro, u32 first, u32 psn,
+bool rxe_reorder_add(struct rxe_reorder *ro, u32 first, u32 psn,
 		     const struct rxe_rx_iter *at)
 {
 	struct rxe_held *held;
@@ -54,15 +62,15 @@ void rxe_reorder_add(struct rxe_reorder *ro, u32 first, u32 psn,
 		ro->later++;
 	ro->last = at->skb;
 	if (psn_diff(psn, first) <= 0 || psn_diff(psn, first) >= RXE_HOLD_MAX)
-		return;
+		return false;
 	if (!ro->slots)
 		ro->slots = kcalloc(RXE_HOLD_MAX, sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
 	if (!ro->slots)
-		return;
+		return false;
 	held = held_slot(ro, psn);
 	cost = held_cost(ro, psn, at->skb);
 	if (held->at.skb || ro->bytes + cost > RXE_HOLD_BYTES)
-		return;
+		return false;
 	held->at = *at;
 	held->psn = psn;
 	held->bytes = cost;
@@ -71,6 +79,7 @@ void rxe_reorder_add(struct rxe_reorder *ro, u32 first, u32 psn,
 	/* it has arrived; a sender on this host may go on */
 	skb_orphan(at->skb);
 	skb_get(at->skb);
+	return true;
 }
 
 /**
@@ -138,13 +147,52 @@ u32 rxe_reorder_gap(const struct rxe_reorder *ro, u32 psn, u32 most)
 
 	if (!ro->count)
 		return most;
-	for (n = 1; n < most; n++) {
-		const struct rxe_held *held = held_slot(ro, psn_add(psn, n));
-
-		if (held->at.skb && held->psn == psn_add(psn, n))
+	for (n = 1; n < most; n++)
+		if (held_here(ro, psn_add(psn, n)))
 			break;
-	}
 	return n;
+}
+
+/**
+ * rxe_reorder_absent - the first packet that is not here
+ * @ro: of one side of a QP
+ * @psn: look from here
+ * @end: to here, exclusive
+ *
+ * Context: the task of that side.
+ * Return: its PSN, or @end.
+ */
+u32 rxe_reorder_absent(const struct rxe_reorder *ro, u32 psn, u32 end)
+{
+	while (ro->count && psn_before(psn, end) && held_here(ro, psn))
+		psn = psn_add(psn, 1);
+	return psn;
+}
+
+/**
+ * rxe_reorder_overtaken - how far what is missing counts as lost
+ * @ro: of one side of a QP
+ * @psn: the first missing one
+ * @later: datagrams that have to be here behind a missing one; at least 1
+ *
+ * Context: the task of that side.
+ * Return: PSN of a packet in the last but @later - 1 datagram; @psn, if there are fewer.
+ */
+u32 rxe_reorder_overtaken(const struct rxe_reorder *ro, u32 psn, u32 later)
+{
+	u32 at = psn_add(psn, RXE_HOLD_MAX - 1);
+	const struct sk_buff *skb = NULL;
+	u32 left = ro->count;
+
+	for (; left && at != psn; at = psn_add(at, PSN_MASK)) {
+		if (!held_here(ro, at))
+			continue;
+		left--;
+		if (held_slot(ro, at)->at.skb != skb && !--later)
+			return at;
+		skb = held_slot(ro, at)->at.skb;
+	}
+	return psn;
 }
 
 /**

@@ -4,7 +4,7 @@
  *
  * The map of the driver: every object, who owns it, what protects it, and the
  * calls between the files.  Read the code in the order a message travels:
- * requester.c, net.c, rx.c, responder.c, completer.c.
+ * post.c, requester.c, net.c, rx.c, responder.c, completer.c, wc.c.
  *
  *   net namespace ── rxe_net     two UDP sockets, alive while a device uses them
  *   rxe_dev                      one RDMA device on one netdev
@@ -304,6 +304,16 @@ struct rxe_wc {
 
 #define RXE_NO_VLAN	0xffff
 
+/**
+ * struct rxe_wc_row - completions of WQEs that one answer has ended, not visible yet
+ * @alive: nobody has told their owner yet that the QP is in error
+ */
+struct rxe_wc_row {
+	struct rxe_wc	wc[8];
+	u32		count;
+	bool		alive;
+};
+
 u32 rxe_cq_post(struct rxe_cq *cq, struct rxe_qp *qp, const struct rxe_wc *wc, u32 count);
 u32 rxe_cq_taken(const struct rxe_cq *cq);
 
@@ -336,7 +346,7 @@ struct rxe_srq {
 bool rxe_srq_below_limit(struct rxe_srq *srq);
 void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
 
-/* --- qp.c, requester.c, completer.c, responder.c, datagram.c, recv.c --------- */
+/* --- qp.c, post.c, requester.c, completer.c, wc.c, responder.c, datagram.c, recv.c --- */
 
 /**
  * struct rxe_swqe_ud - where a datagram goes
@@ -438,7 +448,8 @@ struct rxe_sq_read {
  * @patience: how long a response may be late
  * @late_psn: response that was given up last
  * @gap: a response is missing, the timer runs for it
- * @asked: the response for una_psn has been asked for again
+ * @asked_end: responses before it that are missing have been asked for again
+ * @overtaken: and the one for una_psn twice, as one behind it came first
  * @nak: AETH syndrome of a NAK for @nak_psn that waits for responses, 0: none; an RNR
  *	NAK, or one that ends the connection
  * @starved: there was no memory for a packet, or the page to be sent is absent
@@ -497,7 +508,8 @@ struct rxe_sq {
 	u32			nak_psn;
 	u8			nak;
 	bool			gap;
-	bool			asked;
+	u32			asked_end;
+	bool			overtaken;
 	bool			starved;
 	struct rxe_fault	fault;
 	bool			bulk;
@@ -727,6 +739,18 @@ static inline bool rxe_swqe_is_placement(const struct rxe_swqe *wqe)
 	return wqe->opcode == IB_UVERBS_WR_FLUSH || wqe->opcode == IB_UVERBS_WR_ATOMIC_WRITE;
 }
 
+/*
+ * Answered by a response, and not by an ACK alone; one of at most max_rd_atomic, until the
+ * response is here
+ */
+static inline bool rxe_swqe_has_response(const struct rxe_swqe *wqe)
+{
+	return wqe->opcode == IB_UVERBS_WR_RDMA_READ ||
+	       wqe->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
+	       wqe->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD ||
+	       rxe_swqe_is_placement(wqe);
+}
+
 /* Inline data stands where the elements would. */
 static inline u8 *rxe_swqe_inline(struct rxe_swqe *wqe)
 {
@@ -744,7 +768,14 @@ void rxe_qp_send_error(struct rxe_qp *qp);
 void rxe_qp_check_drained(struct rxe_qp *qp);
 void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event);
 
-bool rxe_requester_pull(struct rxe_qp *qp);
+bool rxe_post_pull(struct rxe_qp *qp);
+
+void rxe_wc_show(struct rxe_qp *qp, struct rxe_wc_row *row);
+void rxe_wc_add(struct rxe_qp *qp, struct rxe_wc_row *row, u8 status);
+void rxe_wc_complete(struct rxe_qp *qp, u8 status);
+void rxe_wc_fail(struct rxe_qp *qp, u8 status);
+bool rxe_wc_flush(struct rxe_qp *qp);
+
 bool rxe_requester_send(struct rxe_qp *qp);
 void rxe_requester_rewind(struct rxe_qp *qp, u32 psn);
 void rxe_requester_again(struct rxe_qp *qp, u32 psn, u32 end);
@@ -752,11 +783,8 @@ void rxe_requester_again(struct rxe_qp *qp, u32 psn, u32 end);
 bool rxe_completer_receive(struct rxe_qp *qp);
 void rxe_completer_events(struct rxe_qp *qp);
 void rxe_completer_arm(struct rxe_qp *qp);
-void rxe_completer_complete(struct rxe_qp *qp, u8 status);
 void rxe_completer_local(struct rxe_qp *qp);
 void rxe_completer_sent(struct rxe_qp *qp);
-void rxe_completer_fail(struct rxe_qp *qp, u8 status);
-bool rxe_completer_flush(struct rxe_qp *qp);
 enum hrtimer_restart rxe_completer_timeout(struct hrtimer *t);
 enum hrtimer_restart rxe_completer_rnr_timeout(struct hrtimer *t);
 

@@ -52,8 +52,8 @@ int rxe_mcast_detach(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int rxe_pma_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
 			const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
 			size_t *out_size, u16 *out_pkey_index);
-int rxe_requester_post(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		       const struct ib_send_wr **bad);
+int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad);
 int rxe_restrack_qp(struct sk_buff *msg, struct ib_qp *ibqp);
 int rxe_restrack_cq(struct sk_buff *msg, struct ib_cq *ibcq);
 int rxe_restrack_mr(struct sk_buff *msg, struct ib_mr *ibmr);

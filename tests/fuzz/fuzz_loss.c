@@ -25,6 +25,7 @@ struct answer {
 static struct {
 	u32 first, end;
 	bool holds;		/* the responder keeps what comes too early */
+	bool each;		/* it answers each packet, as READs and atomics, not the last */
 
 	/* requester */
 	u32 confirmed, next, sent;
@@ -90,13 +91,13 @@ static void send_again(enum resend_what what)
 	}
 }
 
-static void confirm(u32 psn)
+static void confirm(u32 psn, bool all)
 {
 	if (!psn_after(psn, w.confirmed))
 		return;
 	must(!psn_after(psn, w.sent));
 	w.confirmed = psn;
-	send_again(resend_confirmed(&w.resend, psn, w.next));
+	send_again(resend_confirmed(&w.resend, psn, w.next, all));
 	if (psn_before(w.next, w.confirmed))
 		w.next = w.confirmed;
 }
@@ -105,7 +106,7 @@ static void requester_receive(const struct answer *a)
 {
 	if (ack_classify(w.confirmed, w.sent, a->psn) != ACK_VALID)
 		return;
-	confirm(a->nak ? a->psn : psn_add(a->psn, 1));
+	confirm(a->nak ? a->psn : psn_add(a->psn, 1), a->nak || !w.each);
 	if (a->nak && a->psn == w.confirmed)
 		send_again(resend_nak(&w.resend, a->psn, w.next));
 }
@@ -158,10 +159,13 @@ static void responder_receive(u32 psn)
 		do {
 			w.held[w.expected % HELD] = false;
 			w.expected = psn_add(w.expected, 1);
+			if (w.each)
+				respond(psn_add(w.expected, PSN_MASK), false);
 		} while (w.held[w.expected % HELD]);
 		for (u32 i = 0; i < HELD; i++)
 			w.later += w.held[i];
-		respond(psn_add(w.expected, PSN_MASK), false);
+		if (!w.each)
+			respond(psn_add(w.expected, PSN_MASK), false);
 		break;
 	}
 	must(w.patience.later >= PATIENCE_LATER_MIN && w.patience.later <= PATIENCE_LATER_MAX);
@@ -234,7 +238,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u32 rounds;
 
 	memset(&w, 0, sizeof(w));
-	w.holds = input_take(&in, 1) & 1;
+	rounds = (u32)input_take(&in, 1);
+	w.holds = rounds & 1;
+	w.each = rounds & 2;
 	w.first = input_take(&in, 3);
 	w.end = psn_add(w.first, 1 + input_take(&in, 1) % PACKETS);
 	w.confirmed = w.first;

@@ -101,7 +101,7 @@ struct world {
 			una = a.psn;
 			if (next < una)
 				next = una;
-			act(resend_confirmed(&r, psn(una), psn(next)));
+			act(resend_confirmed(&r, psn(una), psn(next), true));
 		}
 		if (a.nak && a.psn == una)
 			act(resend_nak(&r, psn(a.psn), psn(next)));
@@ -196,7 +196,7 @@ TEST_CASE("resend: a peer taken for one that keeps is found out")
 	enum resend_what what = RESEND_RANGE;
 	for (int i = 0; i < 10 && what == RESEND_RANGE; i++) {
 		at = w.r.end;
-		CHECK(resend_confirmed(&w.r, at, 500) == RESEND_NOTHING);
+		CHECK(resend_confirmed(&w.r, at, 500, true) == RESEND_NOTHING);
 		what = resend_nak(&w.r, at, 500);
 	}
 	CHECK(what == RESEND_ALL);
@@ -262,8 +262,8 @@ TEST_CASE("resend: late answers that are far between do not send everything agai
 	resend_init(&r);
 	for (u32 psn = 10; psn < 1000; psn += 20) {
 		CHECK(resend_timeout(&r, psn, psn + 1, psn + 40) == RESEND_RANGE);
-		CHECK(resend_confirmed(&r, psn + 1, psn + 40) == RESEND_NOTHING);
-		CHECK(resend_confirmed(&r, psn + 2, psn + 40) == RESEND_NOTHING);
+		CHECK(resend_confirmed(&r, psn + 1, psn + 40, true) == RESEND_NOTHING);
+		CHECK(resend_confirmed(&r, psn + 2, psn + 40, true) == RESEND_NOTHING);
 	}
 }
 
@@ -274,12 +274,54 @@ TEST_CASE("resend: a late answer to a timeout does not send everything again")
 	resend_init(&r);
 	CHECK(resend_timeout(&r, 10, 11, 40) == RESEND_RANGE);
 	CHECK(r.waiting);
-	CHECK(resend_confirmed(&r, 11, 40) == RESEND_NOTHING);
+	CHECK(resend_confirmed(&r, 11, 40, true) == RESEND_NOTHING);
 	CHECK(!r.waiting);
 	CHECK(resend_timeout(&r, 11, 12, 40) == RESEND_RANGE);
-	CHECK(resend_confirmed(&r, 12, 40) == RESEND_ALL);
+	CHECK(resend_confirmed(&r, 12, 40, true) == RESEND_ALL);
 	/* an answer beyond it says nothing about what the peer keeps */
 	CHECK(resend_timeout(&r, 12, 13, 40) == RESEND_RANGE);
-	CHECK(resend_confirmed(&r, 20, 40) == RESEND_NOTHING);
+	CHECK(resend_confirmed(&r, 20, 40, true) == RESEND_NOTHING);
 	CHECK(!r.holds);
+}
+
+TEST_CASE("resend: a response says nothing about what follows its request, the next answer does")
+{
+	struct resend r;
+
+	/* a READ of 8 packets was lost, and the peer keeps what came behind it */
+	resend_init(&r);
+	CHECK(resend_nak(&r, 10, 40) == RESEND_RANGE);
+	r.end = 18;
+	for (u32 psn = 11; psn <= 18; psn++)
+		CHECK(resend_confirmed(&r, psn, 40, false) == RESEND_NOTHING);
+	CHECK(!r.waiting);
+	CHECK(!r.holds);
+	CHECK(resend_confirmed(&r, 19, 40, false) == RESEND_NOTHING);
+	CHECK(r.holds);
+	CHECK(!r.active);
+	/* it drops what came behind: a NAK says so */
+	resend_init(&r);
+	CHECK(resend_nak(&r, 10, 40) == RESEND_RANGE);
+	CHECK(resend_confirmed(&r, 11, 40, false) == RESEND_NOTHING);
+	CHECK(resend_nak(&r, 11, 40) == RESEND_ALL);
+	/* or nothing comes at all, whatever is known of it */
+	for (bool holds : { false, true }) {
+		resend_init(&r);
+		r.holds = holds;
+		CHECK(resend_timeout(&r, 10, 11, 40) == RESEND_RANGE);
+		CHECK(resend_confirmed(&r, 11, 40, false) == RESEND_NOTHING);
+		CHECK(resend_timeout(&r, 11, 12, 40) == RESEND_ALL);
+		CHECK(!r.active);
+	}
+	/* from one that keeps it a NAK is for another hole */
+	resend_init(&r);
+	r.holds = true;
+	CHECK(resend_nak(&r, 10, 40) == RESEND_RANGE);
+	CHECK(resend_confirmed(&r, 11, 40, false) == RESEND_NOTHING);
+	CHECK(resend_nak(&r, 11, 40) == RESEND_RANGE);
+	/* with nothing behind it there is nothing to be found out */
+	resend_init(&r);
+	CHECK(resend_nak(&r, 10, 11) == RESEND_RANGE);
+	CHECK(resend_confirmed(&r, 11, 11, false) == RESEND_NOTHING);
+	CHECK(!r.active);
 }

@@ -123,6 +123,102 @@ for number, place in ((0, "first"), (1, "middle"), (3, "last")):
     case(f"read-response-{place}")(lambda n=number: read_response_lost(n))
 
 
+def parts_of(test, first, count, places, payload, number=1):
+    """Some packets of a READ response of so many that begins at a PSN."""
+    for index in places:
+        opcode = roce.RESP_ONLY if count == 1 else roce.RESP_FIRST if index == 0 else \
+            roce.RESP_LAST if index == count - 1 else roce.RESP_MIDDLE
+        test.reply(opcode, plan(first + index, test),
+                   b"" if opcode == roce.RESP_MIDDLE else msn(number),
+                   payload[index * MTU:(index + 1) * MTU])
+
+
+@case("read-responses-several")
+def read_responses_several():
+    """Several packets of a READ response are lost: those that have been overtaken by now are
+    asked for together, and each alone. If one of them comes before another, that has been
+    lost again, and is asked for again."""
+    count, lost = 20, (2, 7, 8, 12)
+    total = count * MTU
+    fresh = (bytes(reversed(DATA)) * 3)[:total]
+    with Patient(timeout=0) as test:
+        test.post(e.IBV_WR_RDMA_READ, total)
+        test.asked_read(length=total)
+        here = [index for index in range(count) if index not in lost]
+        parts_of(test, 0, count, here[:6], fresh)
+        test.asked_read(plan(2, test), MTU, 2 * MTU)
+        # the others wait for that one
+        parts_of(test, 0, count, here[6:], fresh)
+        test.silent()
+        parts_of(test, 2, 1, [0], fresh[2 * MTU:])
+        test.asked_read(plan(7, test), 2 * MTU, 7 * MTU)
+        test.asked_read(plan(12, test), MTU, 12 * MTU)
+        test.silent()
+        parts_of(test, 12, 1, [0], fresh[12 * MTU:])
+        test.asked_read(plan(7, test), 2 * MTU, 7 * MTU)
+        test.silent()
+        parts_of(test, 7, 2, [0, 1], fresh[7 * MTU:])
+        test.completed(1)
+        equal(test.memory.get(total), fresh, "bytes of the READ")
+        test.quiet()
+
+
+@case("read-responses-of-several")
+def read_responses_of_several():
+    """Packets of two READ responses are lost, with a WRITE between the two: the WRITE, which
+    has been executed, does not come again, nor does what has been kept behind it."""
+    fresh = (bytes(reversed(DATA)) * 2)[:16 * MTU]
+    with Patient(timeout=0) as test:
+        test.post(e.IBV_WR_RDMA_READ, 4 * MTU, wr_id=1)
+        test.asked_read(length=4 * MTU)
+        test.post(wr_id=2)
+        test.asked(roce.WRITE_ONLY, plan(4, test), roce.reth(REMOTE, RKEY, 64), DATA[:64], True)
+        test.post(e.IBV_WR_RDMA_READ, 6 * MTU, wr_id=3, offset=4 * MTU)
+        test.asked_read(plan(5, test), 6 * MTU)
+        test.post(e.IBV_WR_RDMA_READ, 6 * MTU, wr_id=4, offset=10 * MTU)
+        test.asked_read(plan(11, test), 6 * MTU)
+        parts_of(test, 0, 4, [1, 2, 3], fresh)
+        test.asked_read(plan(0, test), MTU)
+        parts_of(test, 5, 6, [0, 2, 3, 4, 5], fresh[4 * MTU:], 3)
+        parts_of(test, 11, 6, range(6), fresh[10 * MTU:], 4)
+        test.silent()
+        parts_of(test, 0, 1, [0], fresh)
+        test.completed(1)
+        test.completed(2)
+        test.asked_read(plan(6, test), MTU, MTU)
+        test.silent()
+        parts_of(test, 6, 1, [0], fresh[5 * MTU:], 3)
+        test.completed(3)
+        test.completed(4)
+        equal(test.memory.get(16 * MTU), fresh, "bytes of the READs")
+        test.quiet()
+
+
+@case("read-request-lost")
+def read_request_lost():
+    """One of three READs is lost: it comes again, and nothing else does, though its responses
+    do not say whether the others have been kept; the next answer does, and what follows
+    a NAK comes again as a whole."""
+    for kept in (True, False):
+        with Patient(timeout=0) as test:
+            for index in range(3):
+                test.post(e.IBV_WR_RDMA_READ, 2 * MTU, wr_id=index, offset=2 * MTU * index)
+                test.asked_read(plan(2 * index, test), 2 * MTU)
+            test.ack(plan(0, test), roce.NAK_SEQUENCE, 0)
+            test.asked_read(plan(0, test), 2 * MTU)
+            parts_of(test, 0, 2, range(2), DATA)
+            test.completed(0)
+            test.silent()
+            if not kept:
+                test.ack(plan(2, test), roce.NAK_SEQUENCE, 1)
+                for index in (1, 2):
+                    test.asked_read(plan(2 * index, test), 2 * MTU)
+            for index in (1, 2):
+                parts_of(test, 2 * index, 2, range(2), DATA, index + 1)
+                test.completed(index)
+            test.quiet()
+
+
 @case("read-response-all")
 def read_response_all():
     """The whole response is lost, or the request: it is asked for once more."""

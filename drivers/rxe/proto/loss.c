@@ -12,6 +12,9 @@
  *                             confirmed beyond: it holds
  *   peer known to hold        send what is missing, and go on
  *
+ * A response confirms its own request, and nothing behind it: then the next answer tells.
+ * Another response says that the peer holds; a NAK, or none at all, that it does not.
+ *
  * The length of a hole is not known either. A NAK right behind what was sent
  * again says that the hole goes on: then twice as much is sent, up to
  * everything; so a peer that was taken for one that holds is found out, too.
@@ -93,6 +96,13 @@ void resend_init(struct resend *r)
 	r->timeout = false;
 	r->waiting = false;
 	r->holds = false;
+	r->doubt = false;
+}
+
+/* The peer has all that was sent again, and nothing that follows. */
+static bool resend_in_vain(const struct resend *r, u32 psn)
+{
+	return r->active && r->doubt && r->end == psn;
 }
 
 static enum resend_what resend_range(struct resend *r, u32 psn, u32 end, u32 next)
@@ -100,6 +110,7 @@ static enum resend_what resend_range(struct resend *r, u32 psn, u32 end, u32 nex
 	r->psn = psn;
 	r->end = psn_before(next, end) ? next : end;
 	r->active = true;
+	r->doubt = false;
 	r->recent = true;
 	return RESEND_RANGE;
 }
@@ -123,7 +134,7 @@ enum resend_what resend_nak(struct resend *r, u32 psn, u32 next)
 		r->run -= (r->run + 2) >> 2;
 	if (!r->run)
 		r->run = 1;
-	if (r->run > RESEND_RUN_MAX) {
+	if (r->run > RESEND_RUN_MAX || (!r->holds && resend_in_vain(r, psn))) {
 		resend_init(r);
 		return RESEND_ALL;
 	}
@@ -143,10 +154,16 @@ enum resend_what resend_nak(struct resend *r, u32 psn, u32 next)
  * Nothing new is sent until the peer answers: it may be gone.
  *
  * Context: caller serialises.
- * Return: RESEND_RANGE.
+ * Return: RESEND_RANGE, or RESEND_ALL if the peer has answered what was sent again last, and
+ * nothing that follows.
  */
 enum resend_what resend_timeout(struct resend *r, u32 psn, u32 end, u32 next)
 {
+	if (resend_in_vain(r, psn)) {
+		r->active = false;
+		r->recent = false;
+		return RESEND_ALL;
+	}
 	r->timeout = true;
 	r->waiting = true;
 	return resend_range(r, psn, end, next);
@@ -157,6 +174,7 @@ enum resend_what resend_timeout(struct resend *r, u32 psn, u32 end, u32 next)
  * @r: state
  * @psn: all before it is confirmed
  * @next: PSN that the requester sends next
+ * @all: the peer has nothing beyond that; false if it does not say, as with a response
  *
  * What a timeout sent again may have been late only, and its answer the first
  * of several: so everything is sent again only if the next timeout brings no
@@ -165,9 +183,9 @@ enum resend_what resend_timeout(struct resend *r, u32 psn, u32 end, u32 next)
  * Context: caller serialises.
  * Return: RESEND_ALL if what follows must be sent again, or RESEND_NOTHING.
  */
-enum resend_what resend_confirmed(struct resend *r, u32 psn, u32 next)
+enum resend_what resend_confirmed(struct resend *r, u32 psn, u32 next, bool all)
 {
-	bool waited = r->waiting;
+	bool waited = r->waiting || (r->doubt && !r->holds);
 
 	if (psn_after(psn, r->end)) {
 		r->recent = false;
@@ -175,8 +193,13 @@ enum resend_what resend_confirmed(struct resend *r, u32 psn, u32 next)
 	}
 	if (!r->active || psn_before(psn, r->end))
 		return RESEND_NOTHING;
-	r->active = false;
 	r->waiting = false;
+	if (psn == r->end && psn_before(psn, next) && !all) {
+		r->doubt = true;
+		return RESEND_NOTHING;
+	}
+	r->active = false;
+	r->doubt = false;
 	if (psn_after(psn, r->end)) {
 		r->tries = 0;
 		if (!r->timeout && waited)

@@ -42,6 +42,8 @@ struct patience {
  * @timeout: no NAK asked for it
  * @waiting: nothing new may be sent until the peer has answered
  * @holds: the peer keeps what arrives behind a hole
+ * @doubt: while @active: all of it has been confirmed, by answers to nothing else; what
+ *	comes next tells whether the peer has what follows
  */
 struct resend {
 	u32 psn;
@@ -53,6 +55,7 @@ struct resend {
 	bool timeout;
 	bool waiting;
 	bool holds;
+	bool doubt;
 };
 
 enum resend_what {
@@ -69,6 +72,6 @@ void patience_late(struct patience *p);
 void resend_init(struct resend *r);
 enum resend_what resend_nak(struct resend *r, u32 psn, u32 next);
 enum resend_what resend_timeout(struct resend *r, u32 psn, u32 end, u32 next);
-enum resend_what resend_confirmed(struct resend *r, u32 psn, u32 next);
+enum resend_what resend_confirmed(struct resend *r, u32 psn, u32 next, bool all);
 
 #endif /* RXE_PROTO_LOSS_H */
