@@ -470,11 +470,10 @@ static bool send_one(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod)
 	return send_data(qp, wqe, burst, prod);
 }
 
-/* Points sq.next to the WQE that contains sq.psn. */
-static void sq_seek(struct rxe_sq *sq, u32 psn)
+/* Points sq.next to the WQE that contains a PSN not before it. */
+static void sq_seek_on(struct rxe_sq *sq, u32 psn)
 {
 	sq->psn = psn;
-	sq->next = sq->cons;
 	while (sq->next != sq->prod) {
 		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->next);
 
@@ -482,6 +481,12 @@ static void sq_seek(struct rxe_sq *sq, u32 psn)
 			break;
 		sq->next++;
 	}
+}
+
+static void sq_seek(struct rxe_sq *sq, u32 psn)
+{
+	sq->next = sq->cons;
+	sq_seek_on(sq, psn);
 }
 
 static bool sq_wants_again(const struct rxe_sq *sq)
@@ -498,9 +503,10 @@ static u32 sq_again_from(struct rxe_sq *sq)
 	const struct rxe_swqe *wqe;
 	u32 psn = sq->again_psn;
 
+	sq->next = sq->cons;
 	while (psn = rxe_reorder_absent(&sq->held, psn, sq->again_end),
 	       psn_before(psn, sq->again_end)) {
-		sq_seek(sq, psn);
+		sq_seek_on(sq, psn);
 		wqe = rxe_sq_slot(sq, sq->next);
 		if (sq->next == sq->prod || rxe_swqe_has_response(wqe) ||
 		    !psn_before(psn, sq->confirmed))
