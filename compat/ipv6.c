@@ -5,6 +5,9 @@
 #include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <net/xfrm.h>
+#if RXE_HAVE_NET_IPV6_STUBS_H
+#include <net/ipv6_stubs.h>
+#endif
 
 #if !(RXE_HAVE_NET_IPV6_STUBS_H && !IS_BUILTIN(CONFIG_IPV6)) && !RXE_HAVE_IP6_DST_LOOKUP_FLOW_NET
 
