@@ -141,7 +141,8 @@ static void sq_confirmed(struct rxe_qp *qp, u32 psn, bool all)
 	sq->confirmed = psn;
 	/* the peer gets on, even while the response for una_psn is late */
 	retry_progress(&sq->retry);
-	send_again(qp, resend_confirmed(&sq->resend, psn, sq->psn, all));
+	/* without a timer nobody would notice that the next answer does not come */
+	send_again(qp, resend_confirmed(&sq->resend, psn, sq->psn, all || !sq->rto.base_ns));
 }
 
 static void sq_progress(struct rxe_qp *qp, u32 psn)
@@ -487,6 +488,9 @@ static void timeout_event(struct rxe_qp *qp)
 		rxe_requester_again(qp, una, psn_add(una, 1));
 		sq->rtt_start = start;
 	} else if (response_missing(sq)) {
+		/* what was asked for together with it may be lost as well */
+		if (response_asked_for(sq))
+			sq->asked_end = psn_add(una, 1);
 		rxe_requester_again(qp, una, psn_add(una, 1));
 	} else {
 		send_again(qp, resend_timeout(&sq->resend, una, psn_add(una, 1), sq->psn));

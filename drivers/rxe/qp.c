@@ -509,6 +509,15 @@ static int modify_check(struct rxe_qp *qp, const struct ib_qp_attr *attr, int ma
 }
 
 /*
+ * READs and atomics that the peer may have on their way: max_dest_rd_atomic; but in-tree
+ * peers, and some cards, take the next power of two for what was agreed on.
+ */
+static u32 replay_count(u32 agreed)
+{
+	return agreed ? roundup_pow_of_two(agreed) : 0;
+}
+
+/*
  * Saved results for a new number of READs and atomics; the newest ones that fit
  * are kept, the peer may still ask for them.
  */
@@ -633,7 +642,7 @@ static int modify_resources(struct rxe_qp *qp, const struct ib_qp_attr *attr, in
 	int err;
 
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
-		res = replay_resized(&qp->rq, attr->max_dest_rd_atomic);
+		res = replay_resized(&qp->rq, replay_count(attr->max_dest_rd_atomic));
 		if (!res)
 			return -ENOMEM;
 	}
@@ -648,7 +657,7 @@ static int modify_resources(struct rxe_qp *qp, const struct ib_qp_attr *attr, in
 		qp->attr.ah_attr.grh.sgid_attr = NULL;
 	}
 	if (res) {
-		replay_replace(&qp->rq, res, attr->max_dest_rd_atomic);
+		replay_replace(&qp->rq, res, replay_count(attr->max_dest_rd_atomic));
 		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 	}
 	return 0;

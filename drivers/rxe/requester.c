@@ -671,6 +671,9 @@ void rxe_requester_rewind(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 
+	/* what has not been asked for again yet will not be now */
+	if (sq_wants_again(sq))
+		sq->asked_end = sq->una_psn;
 	sq_seek(sq, psn);
 	sq->again_psn = sq->again_end;
 	/* requests that reach beyond the place will be made again */

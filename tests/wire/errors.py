@@ -309,10 +309,10 @@ def ask_at_once(test, codes, answered):
         one_answered(test, codes[index], index, psn_add(test.psn, index))
 
 
-def more_than_agreed(codes):
+def more_than_agreed(codes, agreed=0):
     """The last one is more than the peer may have asked for, and ends the connection, though
     all before it have been answered when its turn comes."""
-    with Stranger(reads=len(codes) - 1) as test:
+    with Stranger(reads=agreed or len(codes) - 1) as test:
         test.device.events()
         ask_at_once(test, codes, len(codes) - 1)
         test.refused(roce.NAK_INVALID, psn_add(test.psn, len(codes) - 1))
@@ -320,9 +320,11 @@ def more_than_agreed(codes):
         flushed(test)
 
 
-for label, several in (("read", [roce.READ_REQUEST] * 6), ("atomic", [roce.FETCH_ADD] * 4),
+for label, several in (("read", [roce.READ_REQUEST] * 5), ("atomic", [roce.FETCH_ADD] * 3),
                        ("of-both", [roce.READ_REQUEST, roce.CMP_SWAP, roce.FETCH_ADD])):
     case(f"one-{label}-too-many")(lambda c=several: more_than_agreed(c))
+# in-tree peers, and some cards, ask for the next power of two of what was agreed on
+case("one-too-many-of-five")(lambda: more_than_agreed([roce.READ_REQUEST] * 9, 5))
 
 
 @case("as-many-as-agreed")
@@ -669,11 +671,11 @@ def behind_a_long_one(test, reads):
 
 @case("more-reads-than-agreed")
 def more_reads():
-    """Four READs where three were agreed on, and the first of them has not left yet: the last is
+    """Five READs where four were agreed on, and the first of them has not left yet: the last is
     refused, though all have left when its turn comes."""
-    with Stranger(reads=3) as test:
+    with Stranger(reads=4) as test:
         test.device.events()
-        memory, _, last = behind_a_long_one(test, 3)
+        memory, _, last = behind_a_long_one(test, 4)
         test.refused(roce.NAK_INVALID, last)
         equal(test.device.events(), REQUEST, "events")
         flushed(test)
