@@ -198,25 +198,51 @@ def read_responses_of_several():
 def read_request_lost():
     """One of three READs is lost: it comes again, and nothing else does, though its responses
     do not say whether the others have been kept; the next answer does, and what follows
-    a NAK comes again as a whole."""
-    for kept in (True, False):
-        with Patient(timeout=0) as test:
+    a NAK, or nothing for a while, comes again as a whole."""
+    for kept in ("kept", "dropped", "silence"):
+        with Patient(timeout=20) as test:
+            # a path so long that no timer fires in between
+            test.post(wr_id=9)
+            test.asked_write(plan(0, test))
+            time.sleep(0.07)
+            test.ack(plan(0, test))
+            test.completed(9)
             for index in range(3):
                 test.post(e.IBV_WR_RDMA_READ, 2 * MTU, wr_id=index, offset=2 * MTU * index)
-                test.asked_read(plan(2 * index, test), 2 * MTU)
-            test.ack(plan(0, test), roce.NAK_SEQUENCE, 0)
-            test.asked_read(plan(0, test), 2 * MTU)
-            parts_of(test, 0, 2, range(2), DATA)
+                test.asked_read(plan(1 + 2 * index, test), 2 * MTU)
+            test.ack(plan(1, test), roce.NAK_SEQUENCE, 1)
+            test.asked_read(plan(1, test), 2 * MTU)
+            parts_of(test, 1, 2, range(2), DATA, 2)
             test.completed(0)
-            test.silent()
-            if not kept:
-                test.ack(plan(2, test), roce.NAK_SEQUENCE, 1)
+            if kept != "silence":
+                test.silent(0.1)
+            if kept == "dropped":
+                test.ack(plan(3, test), roce.NAK_SEQUENCE, 2)
+            if kept != "kept":
                 for index in (1, 2):
-                    test.asked_read(plan(2 * index, test), 2 * MTU)
+                    test.asked_read(plan(1 + 2 * index, test), 2 * MTU)
             for index in (1, 2):
-                parts_of(test, 2 * index, 2, range(2), DATA, index + 1)
+                parts_of(test, 1 + 2 * index, 2, range(2), DATA, index + 2)
                 test.completed(index)
-            test.quiet()
+
+
+@case("read-request-lost-no-timer")
+def read_request_lost_no_timer():
+    """Where there is no timer nobody would notice that the next answer does not come: what
+    follows the READ comes again as a whole when that has been answered."""
+    with Patient(timeout=0) as test:
+        test.post(e.IBV_WR_RDMA_READ, 2 * MTU, wr_id=1)
+        test.asked_read(plan(0, test), 2 * MTU)
+        test.post(wr_id=2)
+        test.asked_write(plan(2, test))
+        test.ack(plan(0, test), roce.NAK_SEQUENCE, 0)
+        test.asked_read(plan(0, test), 2 * MTU)
+        parts_of(test, 0, 2, range(2), DATA)
+        test.completed(1)
+        test.asked_write(plan(2, test))
+        test.ack(plan(2, test), msn=2)
+        test.completed(2)
+        test.quiet()
 
 
 @case("read-response-all")
