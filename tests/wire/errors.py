@@ -330,8 +330,7 @@ case("one-too-many-of-five")(lambda: more_than_agreed([roce.READ_REQUEST] * 9, 5
 @case("as-many-as-agreed")
 def as_many_as_agreed():
     """So many at a time, again and again, copies of what was answered in between, and WRITEs."""
-    codes = [roce.READ_REQUEST, roce.FETCH_ADD, roce.READ_REQUEST, roce.READ_REQUEST,
-             roce.CMP_SWAP]
+    codes = [roce.READ_REQUEST, roce.FETCH_ADD, roce.READ_REQUEST, roce.CMP_SWAP]
     with Stranger(reads=len(codes)) as test:
         test.device.events()
         for _ in range(20):

@@ -119,7 +119,8 @@ enum resp_error resp_check_length(const struct opcode_info *op,
  * resp_too_many() - is a READ or atomic more than was agreed on (9.7.4)
  * @asked: READs and atomics accepted before it
  * @answered: those of them that had been answered when it came; both wrap
- * @agreed: max_dest_rd_atomic of the QP: how many may wait for an answer at a time
+ * @agreed: how many may wait for an answer at a time: max_dest_rd_atomic, or the next power
+ *	of two (qp.c)
  *
  * Context: any.
  * Return: true if with it more would wait than were agreed on.
