@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ends - one of two ends that check everything the other says: contents, immediate data,
- * atomics, the header of datagrams. The ends may be machines of different byte order.
+ * ends - one of two ends that check everything the other says, over RC, UC and UD: contents,
+ * immediate data, atomics, the header of datagrams. The ends may be machines of different byte
+ * order.
  *
  *	ends [-A] DEVICE GID_INDEX PMTU PORT [SERVER]
  *
@@ -33,6 +34,10 @@ enum {
 	SLOT		= 16384,
 	SLOTS		= 4,		/* receives, sends, what is written, what is read */
 	PATIENCE	= 120,		/* seconds */
+	AT_ONCE		= 5,		/* READs and atomics; there are peers that take it for 8 */
+	READS		= 12,		/* that are posted together, */
+	READ_LENGTH	= 700,		/* of so many bytes each */
+	READ_SEED	= 77,
 	Q_KEY		= 0x11223344,
 };
 
@@ -44,7 +49,7 @@ static const uint64_t ADDED = 0x00000000f0000001;
 
 /* What one end says to the other */
 struct end {
-	uint32_t	qpn, psn, datagram_qpn, rkey;
+	uint32_t	qpn, psn, uc_qpn, datagram_qpn, rkey;
 	uint64_t	memory;
 	union ibv_gid	gid;
 };
@@ -53,7 +58,7 @@ static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 static struct ibv_mr *mr;
-static struct ibv_qp *qp, *datagram_qp;
+static struct ibv_qp *qp, *uc_qp, *datagram_qp;
 static struct ibv_ah *ah;
 static struct end mine, theirs;
 static uint8_t *memory;
@@ -163,17 +168,17 @@ static void introduce(void)
 	char text[128] = "";
 	unsigned int i;
 
-	snprintf(text, sizeof(text), "%08x %08x %08x %08x %016" PRIx64 " ", mine.qpn, mine.psn,
-		 mine.datagram_qpn, mine.rkey, mine.memory);
+	snprintf(text, sizeof(text), "%08x %08x %08x %08x %08x %016" PRIx64 " ", mine.qpn,
+		 mine.psn, mine.uc_qpn, mine.datagram_qpn, mine.rkey, mine.memory);
 	for (i = 0; i < sizeof(mine.gid); i++)
 		sprintf(text + strlen(text), "%02x", mine.gid.raw[i]);
 	say(text, sizeof(text));
 	hear(text, sizeof(text));
-	if (sscanf(text, "%x %x %x %x %" SCNx64, &theirs.qpn, &theirs.psn, &theirs.datagram_qpn,
-		   &theirs.rkey, &theirs.memory) != 5)
+	if (sscanf(text, "%x %x %x %x %x %" SCNx64, &theirs.qpn, &theirs.psn, &theirs.uc_qpn,
+		   &theirs.datagram_qpn, &theirs.rkey, &theirs.memory) != 6)
 		die("not understood: %s", text);
 	for (i = 0; i < sizeof(theirs.gid); i++)
-		sscanf(text + 53 + 2 * i, "%2hhx", &theirs.gid.raw[i]);
+		sscanf(text + 62 + 2 * i, "%2hhx", &theirs.gid.raw[i]);
 }
 
 /* ---- verbs ---- */
@@ -218,7 +223,9 @@ static struct ibv_qp *create(enum ibv_qp_type type)
 	if (type == IBV_QPT_RC)
 		attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				       IBV_ACCESS_REMOTE_ATOMIC;
-	mask |= type == IBV_QPT_RC ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY;
+	else if (type == IBV_QPT_UC)
+		attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	mask |= type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 	if (ibv_modify_qp(made, &attr, mask))
 		die("a queue pair does not become INIT");
 	return made;
@@ -232,7 +239,7 @@ static void connect_pairs(enum ibv_mtu pmtu)
 	};
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = pmtu, .dest_qp_num = theirs.qpn,
-		.rq_psn = theirs.psn, .max_dest_rd_atomic = 4, .min_rnr_timer = 12, .ah_attr = path,
+		.rq_psn = theirs.psn, .max_dest_rd_atomic = AT_ONCE, .min_rnr_timer = 12, .ah_attr = path,
 	};
 	int failed;
 
@@ -240,14 +247,18 @@ static void connect_pairs(enum ibv_mtu pmtu)
 			       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 			       IBV_QP_MIN_RNR_TIMER);
 	failed |= ibv_modify_qp(datagram_qp, &attr, IBV_QP_STATE);
+	attr.dest_qp_num = theirs.uc_qpn;
+	failed |= ibv_modify_qp(uc_qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				IBV_QP_DEST_QPN | IBV_QP_RQ_PSN);
 	attr.qp_state = IBV_QPS_RTS;
 	attr.sq_psn = mine.psn;
 	attr.timeout = 18;
 	attr.retry_cnt = 7;
 	attr.rnr_retry = 7;
-	attr.max_rd_atomic = 4;
+	attr.max_rd_atomic = AT_ONCE;
 	failed |= ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
 				IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	failed |= ibv_modify_qp(uc_qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 	failed |= ibv_modify_qp(datagram_qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 	ah = ibv_create_ah(pd, &path);
 	if (failed || !ah)
@@ -320,7 +331,8 @@ static void received(enum ibv_wc_opcode opcode, int n, size_t length, const char
 	messages++;
 }
 
-static void ask(int n, size_t length)
+/* SEND and WRITE, by a connection of either kind; a reliable one READs, too */
+static void ask(struct ibv_qp *by, int n, size_t length)
 {
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = immediate(n) };
 	struct ibv_send_wr write = {
@@ -334,26 +346,58 @@ static void ask(int n, size_t length)
 	fill(at(SENT), n, length);
 	fill(at(READ), 0, 0);
 	meet();
-	post(qp, &send, SENT, length, "SEND");
-	post(qp, &write, SENT, length, "WRITE");
-	post(qp, &read, READ, length, "READ");
-	compare(at(READ), n + 100, length, "what was read");
+	post(by, &send, SENT, length, "SEND");
+	post(by, &write, SENT, length, "WRITE");
+	if (by == qp) {
+		post(by, &read, READ, length, "READ");
+		compare(at(READ), n + 100, length, "what was read");
+	}
 	meet();
 }
 
-static void serve(int n, size_t length)
+static void serve(struct ibv_qp *by, int n, size_t length)
 {
 	fill(at(RECEIVED), 0, 0);
 	fill(at(WRITTEN), 0, 0);
 	fill(at(READ), n + 100, length);
-	expect(qp, LONGEST);
-	expect(qp, LONGEST);
+	expect(by, LONGEST);
+	expect(by, LONGEST);
 	meet();
 	received(IBV_WC_RECV, n, length, "SEND");
 	received(IBV_WC_RECV_RDMA_WITH_IMM, n + 1, length, "WRITE");
 	meet();
 	compare(at(RECEIVED), n, length, "what was sent");
 	compare(at(WRITTEN), n, length, "what was written");
+}
+
+/* More of them at once than were agreed on: who asks sees to it that they are not. */
+static void many_reads(void)
+{
+	struct ibv_send_wr wr[READS] = { }, *bad;
+	struct ibv_sge sge[READS];
+	int i;
+
+	fill(at(READ), READ_SEED, asks ? 0 : READS * READ_LENGTH);
+	meet();
+	for (i = 0; i < READS; i++) {
+		sge[i] = (struct ibv_sge){ (uintptr_t)at(READ) + i * READ_LENGTH, READ_LENGTH,
+					   mr->lkey };
+		wr[i].next = i + 1 < READS ? &wr[i + 1] : NULL;
+		wr[i].opcode = IBV_WR_RDMA_READ;
+		wr[i].sg_list = &sge[i];
+		wr[i].num_sge = 1;
+		wr[i].wr.rdma.remote_addr = there(READ) + i * READ_LENGTH;
+		wr[i].wr.rdma.rkey = theirs.rkey;
+	}
+	if (asks) {
+		if (ibv_post_send(qp, wr, &bad))
+			die("%d READs cannot be posted", READS);
+		for (i = 0; i < READS; i++)
+			completion("one of many READs");
+		messages += READS;
+		compare(at(READ), READ_SEED, READS * READ_LENGTH, "what many READs read");
+	}
+	meet();
 }
 
 static void atomic(enum ibv_wr_opcode opcode, uint64_t compare_add, uint64_t swap, uint64_t before,
@@ -438,12 +482,14 @@ static void all_messages(size_t pmtu)
 				   LONGEST };
 	unsigned int i;
 
-	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (i = 0; i < 2 * sizeof(lengths) / sizeof(lengths[0]); i++) {
+		/* of each length one by each connection */
 		if (asks)
-			ask(2 * i, lengths[i]);
+			ask(i & 1 ? uc_qp : qp, i & ~1, lengths[i / 2]);
 		else
-			serve(2 * i, lengths[i]);
+			serve(i & 1 ? uc_qp : qp, i & ~1, lengths[i / 2]);
 	}
+	many_reads();
 	for (i = 0; i < 3 && has_atomics; i++)
 		atomics();
 	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]) && lengths[i] <= pmtu; i++)
@@ -468,8 +514,10 @@ int main(int argc, char **argv)
 		;
 	open_device(argv[1]);
 	qp = create(IBV_QPT_RC);
+	uc_qp = create(IBV_QPT_UC);
 	datagram_qp = create(IBV_QPT_UD);
 	mine.qpn = qp->qp_num;
+	mine.uc_qpn = uc_qp->qp_num;
 	mine.datagram_qpn = datagram_qp->qp_num;
 	/* numbers turn over on the way */
 	mine.psn = 0xfffff0;
@@ -485,6 +533,7 @@ int main(int argc, char **argv)
 	printf("%d messages\n", messages);
 	ibv_destroy_ah(ah);
 	ibv_destroy_qp(qp);
+	ibv_destroy_qp(uc_qp);
 	ibv_destroy_qp(datagram_qp);
 	ibv_dereg_mr(mr);
 	ibv_destroy_cq(cq);

@@ -22,10 +22,16 @@ UD_SEND_ONLY, UD_SEND_ONLY_IMM = 0x64, 0x65
 roce.EXTENDED["deth"] = 8
 roce.HEADERS.update({UD_SEND_ONLY: ["deth"], UD_SEND_ONLY_IMM: ["deth", "imm"]})
 roce.KNOWN |= {UD_SEND_ONLY, UD_SEND_ONLY_IMM}
+# SEND and WRITE over UC: the same but for the transport
+for rc in range(roce.WRITE_ONLY_IMM + 1):
+    roce.KNOWN.add(roce.UC | rc)
+    roce.HEADERS[roce.UC | rc] = roce.HEADERS.get(rc, [])
 
 SENDS = {roce.SEND_LAST_IMM, roce.SEND_ONLY_IMM}
 WRITES = {roce.WRITE_LAST_IMM, roce.WRITE_ONLY_IMM}
-WANTED = SENDS | WRITES | {
+UC_SENDS = {roce.UC | one for one in SENDS}
+UC_WRITES = {roce.UC | one for one in WRITES}
+WANTED = SENDS | WRITES | UC_SENDS | UC_WRITES | {
     roce.SEND_FIRST, roce.SEND_MIDDLE, roce.WRITE_FIRST, roce.WRITE_MIDDLE, roce.READ_REQUEST,
     roce.RESP_FIRST, roce.RESP_MIDDLE, roce.RESP_LAST, roce.RESP_ONLY, roce.ACK,
     roce.ATOMIC_ACK, roce.CMP_SWAP, roce.FETCH_ADD, UD_SEND_ONLY_IMM}
@@ -71,10 +77,11 @@ def headers(packets, known):
             text = [" ".join(f"{v:#x}" for v in one) for one in sorted(seen ^ wanted)]
             wrong.append(f"{what}: too much or missing: {', '.join(text[:5])}")
 
-    same("immediate data of SEND", values(packets, SENDS, "imm", ">I"),
-         {(IMMEDIATE + 2 * i,) for i in range(LENGTHS)})
-    same("immediate data of WRITE", values(packets, WRITES, "imm", ">I"),
-         {(IMMEDIATE + 2 * i + 1,) for i in range(LENGTHS)})
+    for transport, sends, writes in (("RC", SENDS, WRITES), ("UC", UC_SENDS, UC_WRITES)):
+        same(f"immediate data of SEND over {transport}", values(packets, sends, "imm", ">I"),
+             {(IMMEDIATE + 2 * i,) for i in range(LENGTHS)})
+        same(f"immediate data of WRITE over {transport}", values(packets, writes, "imm", ">I"),
+             {(IMMEDIATE + 2 * i + 1,) for i in range(LENGTHS)})
     # those that one packet takes
     same("immediate data of datagrams", values(packets, {UD_SEND_ONLY_IMM}, "imm", ">I"),
          {(IMMEDIATE + 100 + i,) for i in range(LENGTHS - 3)})

@@ -34,3 +34,23 @@ cm_modules() {
 	modprobe -q rdma_ucm || { skip "this kernel has no rdma_ucm"; return; }
 	eventually test -e /dev/infiniband/rdma_cm || bad "no /dev/infiniband/rdma_cm"
 }
+
+# within SERVER... -- CLIENT...: both ends on one device
+within() {
+	local server=() pid status=0
+
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	timeout "$PATIENCE" ip netns exec ns1 "${server[@]}" >"$CASE_LOG.server" 2>&1 &
+	pid=$!
+	eventually cm_listens || bad "the server does not listen" || status=1
+	n1 timeout "$PATIENCE" "$@" >"$CASE_LOG.client" 2>&1 ||
+		bad "$1 fails within one device: status $?: $(tail -n 1 "$CASE_LOG.client")" || status=1
+	[ $status -eq 0 ] || kill $pid
+	wait $pid || bad "the server: status $?: $(tail -n 1 "$CASE_LOG.server")" || status=1
+	cat "$CASE_LOG.client"
+	return $status
+}

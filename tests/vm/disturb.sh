@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# disturb.sh - what a network does to its users and takes back at once: for the test torture.
-# Needs netem.sh.
+# disturb.sh - what a network does to its users and takes back at once: for the tests torture
+# and disassociate. kinds_here needs netem.sh.
 
 # For how many seconds what goes stays away, and how small the MTU becomes
 AWAY=0.3
@@ -9,7 +9,7 @@ SMALL=1500
 
 # kinds_here: all that this kernel has, in KINDS
 kinds_here() {
-	KINDS=(carrier mtu address4 bursts length route neighbours cache)
+	KINDS=(carrier mtu address4 bursts length route neighbours cache rename)
 	! has_ipv6 || KINDS+=(address6 another6)
 	! netem_there || KINDS+=(queue netem)
 }
@@ -49,6 +49,12 @@ restore_here() {
 			neigh replace $peer dev $dev lladdr $mac nud permanent
 		END
 	done
+}
+
+# rename_netdev NS FROM TO: of a netdev; older kernels want it to be down for it
+rename_netdev() {
+	on "$1" link set "$2" name "$3" 2>/dev/null ||
+		{ on "$1" link set "$2" down && on "$1" link set "$2" name "$3" && on "$1" link set "$3" up; }
 }
 
 # disturb KIND NS: once, at that end; true if it was done, and all is as before
@@ -98,6 +104,11 @@ disturb() {
 		on "$ns" route add "10.1.0.$other" dev "$dev" src "10.1.0.$ns" && sleep "$AWAY" &&
 			on "$ns" route change "10.1.0.$other" dev "$dev" src "10.1.0.$ns" advmss 1000 &&
 			on "$ns" route del "10.1.0.$other" dev "$dev"
+		;;
+	rename)
+		rename_netdev "$ns" "$dev" "other$ns" && sleep "$AWAY" &&
+			rename_netdev "$ns" "other$ns" "$dev" &&
+			restore "$ns"
 		;;
 	# gives up if traffic makes them as fast as it removes them
 	neighbours)

@@ -19,7 +19,7 @@ import verbs
 import wire
 from harness import case, check, equal, main
 from roce import packets, psn_add, reth
-from stranger import FIRST, MTU, OUR_QPN, SILENCE, SIZE, Far, Stranger
+from stranger import FIRST, MTU, OUR_QPN, SILENCE, SIZE, Asking, Far, Stranger, plan
 
 DATA = bytes(range(1, 252)) * 20
 
@@ -705,6 +705,25 @@ def migration_bit():
             test.msn += 1
             test.acked()
             test.step(messages=0)
+
+
+@case("migration-bit-of-answers")
+def migration_bit_of_answers():
+    """So it is with what answers requests of ours."""
+    with Asking() as test:
+        for index, mig in enumerate((False, True)):
+            test.post(wr_id=index)
+            test.asked_write(plan(2 * index, test))
+            test.tap.send(test.frame(roce.ACK, roce.aeth(roce.ACK_UNLIMITED, 2 * index + 1),
+                                     psn=plan(2 * index, test), mig=mig))
+            test.completed(index)
+            test.post(e.IBV_WR_RDMA_READ, wr_id=index)
+            test.asked_read(plan(2 * index + 1, test))
+            test.tap.send(test.frame(roce.RESP_ONLY, roce.aeth(roce.ACK_UNLIMITED, 2 * index + 2),
+                                     DATA[64:128], psn=plan(2 * index + 1, test), mig=mig))
+            test.completed(index)
+            equal(test.memory.get(64), DATA[64:128], "bytes of the READ")
+            test.memory.put(DATA)
 
 
 @case("no-other-path")

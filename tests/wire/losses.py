@@ -62,13 +62,14 @@ def by_the_timer(first, again):
     check(0.09 <= took < EARLY, f"sent again after {took * 1000:.1f} ms")
 
 
-def response(test, index, count, payload):
-    """One packet of a READ response."""
-    first, last = index == 0, index == count - 1
-    opcode = roce.RESP_ONLY if first and last else roce.RESP_FIRST if first else \
-        roce.RESP_LAST if last else roce.RESP_MIDDLE
-    test.reply(opcode, plan(index, test), msn() if first or last else b"",
-               payload[index * MTU:(index + 1) * MTU])
+def parts_of(test, first, count, places, payload, number=1):
+    """Some packets of a READ response of so many that begins at a PSN."""
+    for index in places:
+        opcode = roce.RESP_ONLY if count == 1 else roce.RESP_FIRST if index == 0 else \
+            roce.RESP_LAST if index == count - 1 else roce.RESP_MIDDLE
+        test.reply(opcode, plan(first + index, test),
+                   b"" if opcode == roce.RESP_MIDDLE else msn(number),
+                   payload[index * MTU:(index + 1) * MTU])
 
 
 def fetch_add(test, wr_id=1):
@@ -109,7 +110,7 @@ def read_response_lost(lost):
         first = test.asked_read(length=total)
         for index in range(4):
             if index != lost:
-                response(test, index, 4, fresh)
+                parts_of(test, 0, 4, [index], fresh)
         again = test.asked_read(plan(lost, test), MTU, lost * MTU)
         if lost == 3:
             by_the_timer(first, again)
@@ -121,16 +122,6 @@ def read_response_lost(lost):
 
 for number, place in ((0, "first"), (1, "middle"), (3, "last")):
     case(f"read-response-{place}")(lambda n=number: read_response_lost(n))
-
-
-def parts_of(test, first, count, places, payload, number=1):
-    """Some packets of a READ response of so many that begins at a PSN."""
-    for index in places:
-        opcode = roce.RESP_ONLY if count == 1 else roce.RESP_FIRST if index == 0 else \
-            roce.RESP_LAST if index == count - 1 else roce.RESP_MIDDLE
-        test.reply(opcode, plan(first + index, test),
-                   b"" if opcode == roce.RESP_MIDDLE else msn(number),
-                   payload[index * MTU:(index + 1) * MTU])
 
 
 @case("read-responses-several")
@@ -194,6 +185,29 @@ def read_responses_of_several():
         test.quiet()
 
 
+@case("read-response-behind-write")
+def read_response_behind_write():
+    """What is kept behind a WRITE, which a hole in an earlier READ keeps from its end, is taken
+    when the hole closes: nothing else comes that would remind of it."""
+    fresh = bytes(reversed(DATA[:3 * MTU]))
+    with Patient(timeout=0) as test:
+        test.post(e.IBV_WR_RDMA_READ, 2 * MTU, wr_id=1)
+        test.asked_read(length=2 * MTU)
+        test.post(wr_id=2)
+        test.asked_write(plan(2, test))
+        test.post(e.IBV_WR_RDMA_READ, MTU, wr_id=3, offset=2 * MTU)
+        test.asked_read(plan(3, test), MTU)
+        parts_of(test, 0, 2, [1], fresh)
+        test.asked_read(plan(0, test), MTU)
+        parts_of(test, 3, 1, [0], fresh[2 * MTU:], 3)
+        test.silent()
+        parts_of(test, 0, 1, [0], fresh)
+        for number in (1, 2, 3):
+            test.completed(number)
+        equal(test.memory.get(3 * MTU), fresh, "bytes of the READs")
+        test.quiet()
+
+
 @case("read-request-lost")
 def read_request_lost():
     """One of three READs is lost: it comes again, and nothing else does, though its responses
@@ -253,7 +267,7 @@ def read_response_all():
         for _ in range(2):
             test.asked_read(length=2 * MTU)
         for index in range(2):
-            response(test, index, 2, DATA)
+            parts_of(test, 0, 2, [index], DATA)
         test.completed(1)
 
 
@@ -299,14 +313,14 @@ def round_trip_of_responses():
             test.post(e.IBV_WR_RDMA_READ, 2 * MTU)
             test.asked_read(length=2 * MTU)
             if lost:
-                response(test, 1, 2, DATA)
+                parts_of(test, 0, 2, [1], DATA)
                 test.asked_read(length=MTU)
                 time.sleep(0.5)     # the second sample: an eighth of it counts
                 test.reply(roce.RESP_ONLY, plan(0, test), msn(), DATA[:MTU])
             else:
                 time.sleep(0.05)
-                response(test, 0, 2, DATA)
-                response(test, 1, 2, DATA)
+                parts_of(test, 0, 2, [0], DATA)
+                parts_of(test, 0, 2, [1], DATA)
             test.completed(1)
             check(round_trip(test) >= 50000, f"{round_trip(test)} us, lost: {lost}")
 
@@ -330,6 +344,44 @@ def round_trip_of_nothing():
         check(took >= 0.06, f"sent again after {took:.3f} s, though 20 and 40 ms were too few")
         test.ack(plan(1, test), msn=2)
         test.completed(2)
+
+
+def tail_lost(read):
+    """The end of a WRITE, or of the response to a READ, is lost: with round trips known the
+    timer follows these, and it comes again after one to two of its waits."""
+    with Patient(timeout=20) as test:
+        psn, count, waits = 0, 0, []
+        for _ in range(4):
+            for _ in range(8):
+                test.post(wr_id=count)
+                test.asked_write(plan(psn, test))
+                test.ack(plan(psn, test), msn=count + 1)
+                test.completed(count)
+                psn, count = psn + 1, count + 1
+            wait = float(view(test.number)["rto_us"]) / 1e6
+            check(0 < wait < EARLY, f"the timer waits {wait:.3f} s")
+            if read:
+                test.post(e.IBV_WR_RDMA_READ, 2 * MTU, wr_id=count)
+                first = test.asked_read(plan(psn, test), 2 * MTU)
+                parts_of(test, psn, 2, [0], DATA, count + 1)
+                again = test.asked_read(plan(psn + 1, test), MTU, MTU)
+                parts_of(test, psn + 1, 1, [0], DATA[MTU:], count + 1)
+                psn += 1
+            else:
+                test.post(wr_id=count)
+                first, again = (test.asked_write(plan(psn, test)) for _ in range(2))
+                test.ack(plan(psn, test), msn=count + 1)
+            test.completed(count)
+            psn, count = psn + 1, count + 1
+            took = again.stamp - first.stamp
+            check(took >= 0.9 * wait, f"sent again after {took:.4f} s, the timer waits {wait:.4f}")
+            waits.append(took / wait)
+        # this machine may have stood still, but not each time
+        check(min(waits) <= 3, f"sent again after {waits} times what the timer waits")
+
+
+for label, kind in (("write", False), ("read", True)):
+    case(f"tail-lost-{label}")(lambda k=kind: tail_lost(k))
 
 
 @case("nak-lost")

@@ -490,9 +490,12 @@ def zero_length_needs_no_key():
     """READ and WRITE of nothing succeed whatever the key says (C9-88)."""
     here, there = verbs.connected(Bench.near, Bench.far, mtu=MTU)
     try:
-        for opcode in (e.IBV_WR_RDMA_WRITE, e.IBV_WR_RDMA_READ):
+        there.receive([Bench.shared.sge(0)], wr_id=9)
+        for opcode in (e.IBV_WR_RDMA_WRITE, e.IBV_WR_RDMA_READ, e.IBV_WR_RDMA_WRITE_WITH_IMM):
             here.send(opcode, [Bench.local.sge(0)], remote=1, rkey=bad_key())
             status_is(here.sent(), verbs.SUCCESS, f"operation {opcode}")
+        found = there.received()
+        equal((found.wr_id, found.status, found.byte_len), (9, verbs.SUCCESS, 0), "the receive")
         check(not there.in_error(), "the responder is in its error state")
     finally:
         here.close()

@@ -183,16 +183,33 @@ def credits_of_a_long_message():
 
 @case("reserved-syndromes")
 def reserved_syndromes():
-    """Syndromes that nobody may send never complete a request with success."""
-    for syndrome in (0x40, 0x5f, 0x80, 0xff, 0x64, 0x7f):
+    """Syndromes of no kind, that nobody may send: nothing is concluded from them."""
+    for syndrome in (0x40, 0x5f, 0x80, 0xff):
         with Asking() as test:
             test.post()
             test.asked_write()
+            before = test.device.counter("rx_malformed")
             test.ack(plan(0, test), syndrome)
-            test.write(b"echo", SIZE - 64, ackreq=True)
-            test.next(0.3)
-            count, found = test.queue.scq.poll(1)
-            check(not count or found[0].status != verbs.SUCCESS, f"{syndrome:#x} completes")
+            test.waits(f"after syndrome {syndrome:#x}")
+            equal(test.device.counter("rx_malformed") - before, 1, "rx_malformed")
+            test.ack(plan(0, test))
+            test.completed(1)
+
+
+@case("nak-undefined")
+def nak_undefined():
+    """A NAK for a reason that is not one of RC: it was refused, the connection has ended."""
+    for syndrome, status in ((0x64, verbs.REM_INV_RD_REQ_ERR), (0x65, verbs.BAD_RESP_ERR),
+                             (0x7f, verbs.BAD_RESP_ERR)):
+        with Asking() as test:
+            for index in (1, 2):
+                test.post(wr_id=index)
+            for _ in range(2):
+                test.next()
+            test.ack(plan(0, test), syndrome, 0)
+            test.completed(1, status)
+            test.completed(2, verbs.FLUSH_ERR)
+            check(test.queue.in_error(), "the queue pair is not in its error state")
 
 
 def four_writes(test):

@@ -14,8 +14,9 @@
  *			process; half of them are killed, and half of the others at
  *			least must have done something
  *	storm compare ROUNDS [SEED]	over one connection WRITEs, READs, SENDs and
- *			atomics beside each other, so many times; then every byte of
- *			both memories is what it must be, also beside the messages
+ *			atomics beside each other, so many times, by each side in turn;
+ *			then every byte of both memories is what it must be, also
+ *			beside the messages
  *
  * With STORM_ON_DEMAND in the environment memory is not pinned, and its pages go, too. With
  * STORM_GID=v6 the addresses are those of IPv6.
@@ -451,43 +452,44 @@ static void fill(uint8_t *memory)
 	}
 }
 
-/* A message from the first queue pair to the second or back, inside a slot; its length. */
-static uint32_t post_message(struct ibv_qp *qp[2], enum ibv_wr_opcode opcode, int slot)
+/* A message that the queue pair of one side asks for, inside a slot; its length. */
+static uint32_t post_message(struct ibv_qp *qp[2], int by, enum ibv_wr_opcode opcode, int slot)
 {
+	struct side *near = &sides[by], *far = &sides[!by];
 	uint32_t begin = slot * SLOT + below(64), length = below(SLOT - 128);
-	struct ibv_sge here = { (uintptr_t)sides[0].memory + begin, length, sides[0].mr->lkey };
-	struct ibv_sge there = { (uintptr_t)sides[1].memory + begin, length, sides[1].mr->lkey };
+	struct ibv_sge here = { (uintptr_t)near->memory + begin, length, near->mr->lkey };
+	struct ibv_sge there = { (uintptr_t)far->memory + begin, length, far->mr->lkey };
 	struct ibv_recv_wr recv = { .sg_list = &there, .num_sge = 1 }, *bad_recv;
 	struct ibv_send_wr wr = {
 		.opcode = opcode,
 		.sg_list = &here,
 		.num_sge = 1,
-		.wr.rdma = { .remote_addr = there.addr, .rkey = sides[1].mr->rkey },
+		.wr.rdma = { .remote_addr = there.addr, .rkey = far->mr->rkey },
 	}, *bad;
-	int to = opcode != IBV_WR_RDMA_READ;
+	int to = opcode == IBV_WR_RDMA_READ ? by : !by;
 
 	if (opcode == IBV_WR_SEND)
-		must(ibv_post_recv(qp[1], &recv, &bad_recv), "post_recv");
+		must(ibv_post_recv(qp[!by], &recv, &bad_recv), "post_recv");
 	memcpy(wanted[to] + begin, sides[!to].memory + begin, length);
-	must(ibv_post_send(qp[0], &wr, &bad), "post_send");
+	must(ibv_post_send(qp[by], &wr, &bad), "post_send");
 	return length;
 }
 
-/* The word at @at of the second memory changes; what it was comes to one of the first. */
-static void post_atomic(struct ibv_qp *qp, uint32_t at, uint32_t result)
+/* The word at @at of the other side's memory changes; what it was comes to that of this one. */
+static void post_atomic(struct ibv_qp *qp, int by, uint32_t at, uint32_t result)
 {
-	struct ibv_sge sge = { (uintptr_t)sides[0].memory + result, 8, sides[0].mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)sides[by].memory + result, 8, sides[by].mr->lkey };
 	struct ibv_send_wr wr = {
 		.opcode = one_in(2) ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP,
 		.sg_list = &sge,
 		.num_sge = 1,
-		.wr.atomic = { .remote_addr = (uintptr_t)sides[1].memory + at,
-			       .rkey = sides[1].mr->rkey, .swap = random64() },
+		.wr.atomic = { .remote_addr = (uintptr_t)sides[!by].memory + at,
+			       .rkey = sides[!by].mr->rkey, .swap = random64() },
 	}, *bad;
 	uint64_t word;
 
-	memcpy(&word, wanted[1] + at, 8);
-	memcpy(wanted[0] + result, &word, 8);
+	memcpy(&word, wanted[!by] + at, 8);
+	memcpy(wanted[by] + result, &word, 8);
 	if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr.wr.atomic.compare_add = random64();
 		word += wr.wr.atomic.compare_add;
@@ -497,7 +499,7 @@ static void post_atomic(struct ibv_qp *qp, uint32_t at, uint32_t result)
 		if (wr.wr.atomic.compare_add == word)
 			word = wr.wr.atomic.swap;
 	}
-	memcpy(wanted[1] + at, &word, 8);
+	memcpy(wanted[!by] + at, &word, 8);
 	must(ibv_post_send(qp, &wr, &bad), "post_send");
 }
 
@@ -517,6 +519,7 @@ static void compare(int rounds)
 		die("modify_qp to RTR");
 	for (round = 0; round < rounds; round++) {
 		uint64_t sends = sent + DEPTH, receives = received;
+		int by = round & 1;
 
 		for (side = 0; side < 2; side++) {
 			fill(sides[side].memory);
@@ -526,13 +529,13 @@ static void compare(int rounds)
 			enum ibv_wr_opcode opcode = opcodes[below(3)];
 
 			if (i % (DEPTH / ATOMICS) == 1) {
-				post_atomic(qp[0], (DEPTH - 1) * SLOT, (DEPTH - 1) * SLOT + 8 * i);
+				post_atomic(qp[by], by, (DEPTH - 1) * SLOT, (DEPTH - 1) * SLOT + 8 * i);
 				moved += 8;
 				continue;
 			}
 			receives += opcode == IBV_WR_SEND;
 			/* the last slot is the atomics', theirs is the last message's */
-			moved += post_message(qp, opcode, i == DEPTH - 1 ? 1 : i);
+			moved += post_message(qp, by, opcode, i == DEPTH - 1 ? 1 : i);
 		}
 		complete(sends, receives, 60, round);
 		for (side = 0; side < 2; side++) {

@@ -4,7 +4,10 @@
 # kind and rings that it uses (tests/vm/programs/holder.c). Going works at once; the process gets
 # an event, uses what it still has, and ends by itself. And a device goes while rdma_cm
 # has a connection on it, and who listens: at its address, and at all addresses. Its netdev's
-# carrier and MTU, and its own name, may come and go: connections stay.
+# carrier, MTU and name, and its own name, may come and go: connections stay.
+
+# shellcheck source=tests/vm/disturb.sh
+. "$VM/disturb.sh"
 
 says() { grep -qx "$1" "$CASE_LOG.holder"; }
 says_or_ended() { says "$1" || ! kill -0 "$HOLDER" 2>/dev/null; }
@@ -181,6 +184,19 @@ renamed() {
 	shows rxe0
 }
 
-for case in carrier mtu renamed; do
-	check "cm-goes-on-$case" cm_goes_on "$case" || fresh_start
+# Its netdev gets another name, and gets its own back.
+netdev_renamed() {
+	local from to
+
+	for from in veth0 other0; do
+		to=veth0
+		[ $from = other0 ] || to=other0
+		rename_netdev 1 $from $to && [ "$(ls /sys/class/infiniband/rxe0/device/net)" = $to ] ||
+			bad "rename $from $to: the netdev of rxe0 is $(ls /sys/class/infiniband/rxe0/device/net)" || return
+		eventually port_is rxe0 ACTIVE && pings_go_on || return
+	done
+}
+
+for case in carrier mtu renamed netdev_renamed; do
+	check "cm-goes-on-${case//_/-}" cm_goes_on "$case" || fresh_start
 done

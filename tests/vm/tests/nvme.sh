@@ -9,6 +9,8 @@
 #	| rxe0 on veth0       |==== veth ====| rxe1 on veth1       |
 #	| 10.1.0.1 nvmet-rdma |              | 10.1.0.2 nvme-rdma  |
 #	+---------------------+              +---------------------+
+#
+# packages: nvme-cli
 
 NVMET=/sys/kernel/config/nvmet
 MODULES=(nvmet-rdma nvme-rdma brd)
@@ -23,6 +25,7 @@ modules() {
 	local module
 
 	command -v fio >/dev/null || { skip "no fio here"; return; }
+	command -v nvme >/dev/null || { skip "no nvme here (package nvme-cli)"; return; }
 	for module in "${MODULES[@]}"; do
 		modprobe -qn "$module" || { skip "this kernel has no $module"; return; }
 	done
@@ -43,17 +46,17 @@ export_ram() {
 		ln -s $NVMET/subsystems/ram $NVMET/ports/1/subsystems/ram || bad "no port"
 }
 
-# connect OPTIONS
-connect() {
-	printf 'transport=rdma,traddr=10.1.0.1,host_traddr=10.1.0.2,trsvcid=4420,nqn=ram,%s%s%s' \
-		'hostnqn=nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555,' \
-		'hostid=11111111-2222-3333-4444-555555555555,nr_io_queues=2' "$1" >/dev/nvme-fabrics ||
-		bad "connect: $(dmesg | tail -n 1)" || return
+connect() { # OPTIONS...
+	local id=11111111-2222-3333-4444-555555555555
+
+	timeout "$PATIENCE" nvme connect -t rdma -a 10.1.0.1 -w 10.1.0.2 -s 4420 -n ram --nr-io-queues=2 \
+		--hostnqn="nqn.2014-08.org.nvmexpress:uuid:$id" --hostid=$id "$@" ||
+		bad "nvme connect: status $?: $(dmesg | tail -n 1)" || return
 	eventually test -b /dev/nvme0n1 || bad "no /dev/nvme0n1"
 }
 
 disconnect() {
-	echo 1 >/sys/class/nvme/nvme0/delete_controller || bad "cannot disconnect" || return
+	timeout "$PATIENCE" nvme disconnect -n ram || bad "nvme disconnect: status $?" || return
 	eventually test ! -e /sys/class/nvme/nvme0 || bad "the controller stays"
 }
 
@@ -141,7 +144,7 @@ clean_up() {
 check modules modules || return
 check setup topology || return
 check export export_ram || return
-check connect connect '' || return
+check connect connect || return
 check small-pieces verify 200 512 4096
 check large-pieces verify 8 65536 1048576
 check fio-verify fio_verify 24M
@@ -149,6 +152,6 @@ check fio-verify fio_verify 24M
 check crossed crossed 24
 check fio-bad-wire on_a_bad_wire
 check disconnect-under-load disconnect_under_load
-check connect-again connect ',queue_size=16' && check verify-again verify 50 4096 65536
+check connect-again connect --queue-size=16 && check verify-again verify 50 4096 65536
 check disconnect disconnect
 check clean clean_up

@@ -27,16 +27,17 @@ program_to() { # PROGRAM ADDRESS OPTIONS...
 	shift 2
 	cm_pair "$PATIENCE" "$program" -b "$address" "$@" -- "$program" -s "$address" "$@" || return
 	! grep -qiE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" ||
-		bad "$program to $address: $(grep -iE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" | head -n 1)"
+		bad "$program to $address: $(grep -iE 'fail|error|unable' "$CASE_LOG.client" "$CASE_LOG.server" | head -n 1)" || return
+	[ "$program" = rstream ] || grep -q 'data transfers complete' "$CASE_LOG.client" || bad "$program to $address: no data"
 }
 
 ucmatose_to() { program_to ucmatose "$1" -c 3 -C 5 -S 1000; } # ADDRESS
 
 # Datagrams whose peers find each other by SIDR; who answers takes the address from what came
-udaddy_to() { # ADDRESS
-	program_to udaddy "$1" -c 3 -C 5 -S 1000 || return
-	grep -q 'data transfers complete' "$CASE_LOG.client" || bad "udaddy to $1: no data"
-}
+udaddy_to() { program_to udaddy "$1" -c 3 -C 5 -S 1000; } # ADDRESS
+
+# As sockets: a stream, its bytes verified
+rstream_to() { program_to rstream "$1" -S 65536 -C 20 -I 5 -T v; } # ADDRESS
 
 # The core's rdma_cm does not look for a RoCE device behind a netdev without link layer:
 # it says so at once. Connections made without it work.
@@ -59,7 +60,7 @@ over() {
 		over_tun || return
 	else
 		rping_to 10.2.0.1 && rping_to fd02::1 && ucmatose_to 10.2.0.1 && ucmatose_to fd02::1 &&
-			udaddy_to 10.2.0.1 && udaddy_to fd02::1 &&
+			udaddy_to 10.2.0.1 && udaddy_to fd02::1 && rstream_to 10.2.0.1 && rstream_to fd02::1 &&
 			cm_perftest 10.2.0.1 ib_write_bw -s 65536 -n 50 && cm_perftest 10.2.0.1 ib_read_bw -s 65536 -n 50 &&
 			cm_perftest 10.2.0.1 ib_send_bw -s 4096 -n 100 && cm_perftest 10.2.0.1 ib_send_lat -s 64 -n 100 ||
 			return
@@ -69,17 +70,38 @@ over() {
 
 # No wire: both ends of the connection are on one device.
 dummy() {
-	local server
+	local address
 
 	driver_load && ip netns add ns1 && n1 ip link set lo up &&
 		n1 ip link add upper type dummy && n1 ip addr add 10.2.0.1/24 dev upper &&
+		n1 ip addr add fd02::1/64 dev upper nodad &&
 		n1 ip link set upper up && link_add ns1 rxe0 upper || bad "no dummy netdev" || return
-	eventually port_is rxe0 ACTIVE && eventually has_gid rxe0 1 || bad "rxe0 has no address" || return
-	n1 timeout "$PATIENCE" rping -s -a 10.2.0.1 -C 5 -v >"$CASE_LOG.server" 2>&1 &
-	server=$!
-	eventually cm_listens || bad "the server does not listen" || return
-	n1 timeout "$PATIENCE" "$VM/programs/rping-client" 5 -a 10.2.0.1 || bad "rping: status $?" || return
-	wait $server || bad "the server: status $?" || return
+	eventually port_is rxe0 ACTIVE && eventually gid_index rxe0 v4 >/dev/null &&
+		eventually gid_index rxe0 v6 >/dev/null || bad "rxe0 has no address" || return
+	for address in 10.2.0.1 fd02::1; do
+		within rping -s -a $address -C 5 -v -- "$VM/programs/rping-client" 5 -a $address || return
+		within ucmatose -b $address -C 5 -S 1000 -- ucmatose -s $address -C 5 -S 1000 || return
+		within udaddy -b $address -C 5 -S 1000 -- udaddy -s $address -C 5 -S 1000 || return
+	done
+	cleanup_here
+}
+
+# Two devices of one namespace: what the one asks for is answered by the other.
+two_dummies() {
+	local i
+
+	driver_load && ip netns add ns1 && n1 ip link set lo up || return
+	for i in 0 1; do
+		n1 ip link add upper$i type dummy && n1 ip addr add 10.$((i + 2)).0.1/24 dev upper$i &&
+			n1 ip link set upper$i up && link_add ns1 rxe$i upper$i || bad "no dummy netdev" || return
+		eventually port_is rxe$i ACTIVE && eventually gid_index rxe$i v4 >/dev/null ||
+			bad "rxe$i has no address" || return
+	done
+	within rping -s -a 10.2.0.1 -C 5 -v -- "$VM/programs/rping-client" 5 -a 10.2.0.1 -I 10.3.0.1 &&
+		within ucmatose -b 10.2.0.1 -C 5 -S 1000 -- ucmatose -s 10.2.0.1 -b 10.3.0.1 -C 5 -S 1000 || return
+	for i in 0 1; do
+		[ "$(counter rxe$i sent_pkts)" -gt 20 ] || bad "rxe$i has sent $(counter rxe$i sent_pkts) packets" || return
+	done
 	cleanup_here
 }
 
@@ -92,3 +114,4 @@ for kind in vlan bridge bond macvlan tun; do
 	check "$kind" over "$kind" || { [ -z "${TUN-}" ] || kill "$TUN"; fresh_start; }
 done
 check dummy dummy || fresh_start
+check two-dummies two_dummies || fresh_start

@@ -178,7 +178,7 @@ patient_moves() {
 # once (programs/order.c). Its packets need more than the small MTU.
 patient() {
 	local end=$((SECONDS + SECONDS_EACH)) kind again options=(-p)
-	local kinds=(carrier mtu address4 neighbours cache length)
+	local kinds=(carrier mtu address4 neighbours cache length rename)
 	local felt=" carrier mtu address4 "
 
 	! has_ipv6 || kinds+=(address6)
