@@ -15,15 +15,15 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB -->
 # Responder errors: what the in-tree drivers answer
 
 Made by `tests/run wire --in-tree` ({command}), which
-boots a guest of each kernel and sends the packets of `errors.py`, and some of `crafted.py`,
+boots a guest of each kernel and sends the packets of `errors.py`, and some of other files,
 to a queue pair of this driver, and then to one of the kernel's own `rdma_rxe`. The kernels:
 {versions}.
 
 "Specification" is table 63 of IBTA volume 1 (9.9), with what follows from each row for the
 responder: the answer on the wire; the state of the queue pair; the status of the receive in
-use, if there is one; asynchronous events, if there is none. This driver answers every row so
-on each of the kernels, byte for byte (`tests/run wire errors`); of the in-tree ones only what
-is different is written down.
+use, if there is one; asynchronous events, if there is none; the PSN and MSN of answers. This
+driver answers every row so on each of the kernels (`tests/run wire` compares byte for byte); of
+the in-tree ones only what is different is written down.
 
 """
 
@@ -51,8 +51,7 @@ def text(found, other=None):
 def differences(wanted, found):
     """Keys of what is not as it must be."""
     wrong = [key for key, value in wanted.items() if found.get(key) != value]
-    if not all(found.get("psn", [])):
-        wrong.append("psn")
+    wrong += [key for key in ("psn", "msn") if not all(found.get(key, []))]
     if "later" in found and found["later"] != ["flushed", "flushed"]:
         wrong.append("later")
     return wrong
@@ -86,8 +85,9 @@ class Kernel:
             self.same += 1
             return "the same"
         found = text(other, dict(wanted, later=["flushed", "flushed"]))
-        if not all(other.get("psn", [])):
-            found = "; ".join(filter(None, (found, "with another PSN")))
+        for key in ("psn", "msn"):
+            if not all(other.get(key, [])):
+                found = "; ".join(filter(None, (found, f"with another {key.upper()}")))
         return found
 
 
