@@ -77,7 +77,8 @@ dummy() {
 		n1 ip addr add fd02::1/64 dev upper nodad &&
 		n1 ip link set upper up && link_add ns1 rxe0 upper || bad "no dummy netdev" || return
 	eventually port_is rxe0 ACTIVE && eventually gid_index rxe0 v4 >/dev/null &&
-		eventually gid_index rxe0 v6 >/dev/null || bad "rxe0 has no address" || return
+		eventually grep -qs '^fd02:' /sys/class/infiniband/rxe0/ports/1/gids/* ||
+		bad "rxe0 has no address" || return
 	for address in 10.2.0.1 fd02::1; do
 		within rping -s -a $address -C 5 -v -- "$VM/programs/rping-client" 5 -a $address || return
 		within ucmatose -b $address -C 5 -S 1000 -- ucmatose -s $address -C 5 -S 1000 || return
@@ -86,9 +87,11 @@ dummy() {
 	cleanup_here
 }
 
-# Two devices of one namespace: what the one asks for is answered by the other.
+# Two devices of one namespace: the core's rdma_cm refuses a request that comes from the address
+# of another netdev than the one that it comes to, at once. Connections made without it work:
+# loopback.
 two_dummies() {
-	local i
+	local i pid said status=0
 
 	driver_load && ip netns add ns1 && n1 ip link set lo up || return
 	for i in 0 1; do
@@ -97,11 +100,17 @@ two_dummies() {
 		eventually port_is rxe$i ACTIVE && eventually gid_index rxe$i v4 >/dev/null ||
 			bad "rxe$i has no address" || return
 	done
-	within rping -s -a 10.2.0.1 -C 5 -v -- "$VM/programs/rping-client" 5 -a 10.2.0.1 -I 10.3.0.1 &&
-		within ucmatose -b 10.2.0.1 -C 5 -S 1000 -- ucmatose -s 10.2.0.1 -b 10.3.0.1 -C 5 -S 1000 || return
-	for i in 0 1; do
-		[ "$(counter rxe$i sent_pkts)" -gt 20 ] || bad "rxe$i has sent $(counter rxe$i sent_pkts) packets" || return
-	done
+	timeout "$PATIENCE" ip netns exec ns1 rping -s -a 10.2.0.1 -C 1 -v >"$CASE_LOG.server" 2>&1 &
+	pid=$!
+	eventually cm_listens || bad "the server does not listen" || status=1
+	if said=$(n1 timeout "$PATIENCE" rping -c -a 10.2.0.1 -I 10.3.0.1 -C 1 -v 2>&1); then
+		bad "rping connects two devices: say so in the README" || status=1
+	else
+		grep -q 'REJECTED, error 28' <<<"$said" || bad "rping says: $said" || status=1
+	fi
+	kill $pid
+	wait $pid
+	[ $status -eq 0 ] || return
 	cleanup_here
 }
 
