@@ -8,9 +8,10 @@
 #   probe.sh -o OUT -p PROBES.C [-p PART.C]... -s SRCTREE -b OBJTREE [-k RELEASE]
 #            [-m MODE] -- COMPILER FLAG...
 #
-# The PARTs are compiled behind PROBES.C, as if they were its end. MODE fast (the default) asks everything in one compiler run and reads the
-# names of the failed probes from its error lines. MODE slow compiles each probe
-# alone and looks at nothing but the exit status; a test compares the two.
+# The PARTs are compiled behind PROBES.C, as if they were its end. MODE fast (the
+# default) asks everything in one compiler run and reads the names of the failed
+# probes from its error lines. MODE slow compiles each probe alone and looks at
+# nothing but the exit status; a test compares the two.
 #
 # Needs a POSIX shell, sed and awk only: it runs on the machine of every user.
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# loopback.sh - peers in one namespace, on two devices or on one: their packets pass by
+# loopback.sh - peers in one namespace, on two devices or on one: their packets bypass
 # the loopback device, unless somebody captures there, or shortcut=0.
 
 # shellcheck source=tests/lib/capture.sh
