@@ -5,14 +5,28 @@
 # cm_pair LIMIT SERVER... -- CLIENT...: as pair, but the server listens by rdma_cm
 cm_pair() { CM=1 pair "$@"; }
 
-# An old core does not tell which identifiers listen: give a server that has opened
-# the device two seconds.
+# cm_listens [PID...]: these processes listen, or one does. An identifier says so a moment before
+# a request would be taken, and one for all devices before it is known to each: that is over when
+# the process waits for what comes, or, if it asks again and again (rstream), in a second. An old
+# core does not tell who listens: give a server that has opened the device two seconds.
 cm_listens() {
-	if core_makes_links; then
-		rdma resource show cm_id | grep -q 'state LISTEN'
-	else
+	local ids pid
+
+	if ! core_makes_links; then
 		find /proc/[0-9]*/fd -lname '*infiniband/rdma_cm' 2>/dev/null | grep -q . && sleep 2
+		return
 	fi
+	ids=$(rdma resource show cm_id | sed -n 's/.*state LISTEN.* pid \([0-9]*\) .*/\1/p')
+	[ -n "$ids" ] || return
+	[ $# -gt 0 ] || set -- "${ids%%$'\n'*}"
+	for pid in "$@"; do
+		grep -qx "$pid" <<<"$ids" || return
+		case $(sed 's/.*) \(.\) .*/\1/' "/proc/$pid/stat" 2>/dev/null) in
+		S) ;;
+		R) sleep 1 ;;
+		*) return 1 ;;
+		esac
+	done
 }
 listens_or_ended() {
 	if [ -n "${CM-}" ]; then cm_listens; else listens "$PORT"; fi || ! kill -0 "$1" 2>/dev/null

@@ -538,10 +538,6 @@ pair() {
 listens_or_ended() { listens "$PORT" || ! kill -0 "$1" 2>/dev/null; }
 
 ended() {
-	if [ -n "${CM-}" ]; then cm_listens; else listens "$PORT"; fi || ! kill -0 "$1" 2>/dev/null
-}
-
-ended() {
 	if [ "$1" -eq 124 ]; then
 		echo "not done after $2 s"
 	else

@@ -8,6 +8,8 @@
 
 # shellcheck source=tests/vm/disturb.sh
 . "$VM/disturb.sh"
+# shellcheck source=tests/vm/cm.sh
+. "$VM/cm.sh"
 
 says() { grep -qx "$1" "$CASE_LOG.holder"; }
 says_or_ended() { says "$1" || ! kill -0 "$HOLDER" 2>/dev/null; }
@@ -60,9 +62,8 @@ done
 
 # ---- identifiers of rdma_cm --------------------------------------------------------
 
-cm_listening() { [ "$(rdma resource show cm_id | grep -c 'state LISTEN')" -ge "$1" ]; }
 cm_pings() { [ "$(grep -c '^ping data' "$CASE_LOG.client")" -gt "$1" ]; }
-ended() { ! kill -0 "$1" 2>/dev/null; }
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # cm_connect: rping has a connection, from CLIENT to SERVER; another one, ANYWHERE, listens at
 # all addresses
@@ -74,7 +75,7 @@ cm_connect() {
 	ip netns exec ns1 rping -s -P -p 7175 >"$CASE_LOG.anywhere" 2>&1 &
 	ANYWHERE=$!
 	TRAFFIC="$SERVER $ANYWHERE"
-	eventually cm_listening 2 || bad "nobody listens: $(rdma resource show cm_id)" || return
+	eventually cm_listens "$SERVER" "$ANYWHERE" || bad "nobody listens: $(rdma resource show cm_id)" || return
 	# each line when it is said: they are counted
 	stdbuf -oL ip netns exec ns2 rping -c -v -a 10.1.0.1 -p 7174 >"$CASE_LOG.client" 2>&1 &
 	CLIENT=$!
@@ -87,17 +88,17 @@ cm_connect() {
 cm_alive() {
 	cm_connect || return
 	"$@" || return
-	eventually ended "$SERVER" || bad "the server does not end: $(tail -n 1 "$CASE_LOG.server")" || return
-	eventually ended "$CLIENT" || bad "the client does not end: $(tail -n 1 "$CASE_LOG.client")" || return
+	eventually has_ended "$SERVER" || bad "the server does not end: $(tail -n 1 "$CASE_LOG.server")" || return
+	eventually has_ended "$CLIENT" || bad "the client does not end: $(tail -n 1 "$CASE_LOG.client")" || return
 	grep -q 'device removal' "$CASE_LOG.server" ||
 		bad "the server has not heard of it: $(tail -n 1 "$CASE_LOG.server")" || return
-	! ended "$ANYWHERE" || bad "who listens at all addresses has ended" || return
+	! has_ended "$ANYWHERE" || bad "who listens at all addresses has ended" || return
 	if [ -e /run/netns/ns1 ] && n1 ip link show veth0; then
 		device_exists rxe0 || link_add ns1 rxe0 veth0 || return
 		device_exists rxe1 || link_add ns2 rxe1 veth1 || return
 		eventually gid_index rxe0 v4 && eventually gid_index rxe1 v4 ||
 			bad "no addresses in the GID tables" || return
-		eventually cm_listening 1 || bad "nobody listens on the new device" || return
+		eventually cm_listens "$ANYWHERE" || bad "nobody listens on the new device" || return
 		timeout "$PATIENCE" ip netns exec ns2 "$VM/programs/rping-client" 3 -a 10.1.0.1 -p 7175 ||
 			bad "no connection on the new device: status $?" || return
 	fi
@@ -109,7 +110,7 @@ cm_alive() {
 # own device goes, too. Then the netdev comes back.
 netdev_move_and_back() {
 	netdev_move || return
-	eventually ended "$SERVER" || bad "the server does not end: $(tail -n 1 "$CASE_LOG.server")" || return
+	eventually has_ended "$SERVER" || bad "the server does not end: $(tail -n 1 "$CASE_LOG.server")" || return
 	link_delete rxe1 && n2 ip link set veth0 netns ns1 && net_end 1 || bad "veth0 does not come back"
 }
 
@@ -130,7 +131,7 @@ cm_goes_on() {
 	cm_connect || return
 	"$@" || return
 	pings_go_on || return
-	! ended "$SERVER" && ! ended "$CLIENT" && ! ended "$ANYWHERE" ||
+	! has_ended "$SERVER" && ! has_ended "$CLIENT" && ! has_ended "$ANYWHERE" ||
 		bad "one has ended: $(tail -qn 1 "$CASE_LOG.server" "$CASE_LOG.client" "$CASE_LOG.anywhere" | tr '\n' ';')" || return
 	! grep -iE 'error|removal|disconnect|unreachable' "$CASE_LOG.server" "$CASE_LOG.client" ||
 		bad "one has heard of something, see the log" || return

@@ -4,6 +4,9 @@
 # unpacked in I386_ROOT, with those of this machine and with each other. The layouts of rings
 # and commands are the same for both, and so is what comes out.
 
+# shellcheck source=tests/vm/cm.sh
+. "$VM/cm.sh"
+
 LIBRARIES=/usr/lib/i386-linux-gnu
 LOADER=$I386_ROOT/usr/lib/ld-linux.so.2
 ON32=/tmp/on32	# ON32 PROGRAM ARGS...: the program of 32 bits
@@ -50,12 +53,8 @@ mixed() {
 
 connected() {
 	core_makes_links || { skip "this core does not tell who listens"; return; }
-	modprobe -q rdma_ucm || { skip "this kernel has no rdma_ucm"; return; }
-	eventually test -e /dev/infiniband/rdma_cm || bad "no /dev/infiniband/rdma_cm" || return
-	listens_or_ended() {
-		rdma resource show cm_id | grep -q 'state LISTEN' || ! kill -0 "$1" 2>/dev/null
-	}
-	RPING="$ON32 rping" pair "$PATIENCE" $ON32 rping -s -a 10.1.0.1 -C 5 -v -V -S 9000 -- \
+	cm_modules || return
+	RPING="$ON32 rping" cm_pair "$PATIENCE" $ON32 rping -s -a 10.1.0.1 -C 5 -v -V -S 9000 -- \
 		"$VM/programs/rping-client" 5 -a 10.1.0.1 -V -S 9000 || return
 	grep -q 'ping data' "$CASE_LOG.client" || bad "rping says nothing"
 }
