@@ -353,7 +353,7 @@ void rxe_congestion_marked(struct rxe_qp *qp, struct rxe_flow *flow)
 	    atomic64_cmpxchg(&qp->cnp_due, due, now + DCQCN_CNP_NSEC) != due)
 		return;
 	if (flow == &qp->rq.flow && qp->rq.out) {
-		rxe_responder_flush(qp);
+		rxe_answer_flush(qp);
 		/* begun anew by the next answer: here the route may turn out to be gone */
 		qp->rq.out->flow = NULL;
 	}

@@ -24,8 +24,8 @@
  * receive WQE) is read from the table in proto/errors.c; every error but a
  * silent one is answered.
  *
- * READ responses are sent here as far as budget and local queue allow; requests
- * behind a READ wait for it, as ordering demands.
+ * The answers are made in answer.c, READ responses as far as budget and local queue allow;
+ * requests behind a READ wait for it, as ordering demands.
  */
 #include "rxe.h"
 
@@ -33,88 +33,6 @@
 #define STARVED_INTERVAL	max_t(unsigned long, HZ / 100, 1)
 /* What a FLUSH may write back in the time of a packet */
 #define FLUSH_BYTES	(16 << 10)
-
-/* --- answers ---------------------------------------------------------------- */
-
-static void answer_bth(struct rxe_qp *qp, u8 *hdr, u8 opcode, u32 psn, u32 payload)
-{
-	struct bth_fields bth = {
-		.opcode = opcode,
-		.mig = true,
-		.pad = wire_pad(payload),
-		.pkey = RXE_DEFAULT_PKEY,
-		.dqpn = qp->attr.dest_qp_num,
-		.psn = psn,
-	};
-
-	bth_write(hdr, &bth);
-}
-
-/*
- * What is answered in one round of the task leaves together, in its order: many READs
- * and atomics of few bytes have one way through the stack.
- */
-static struct rxe_burst *answers(struct rxe_qp *qp)
-{
-	struct rxe_burst *burst = qp->rq.out;
-
-	if (!burst->flow)
-		rxe_burst_begin(burst, &qp->rq.flow);
-	return burst;
-}
-
-static void answer_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
-{
-	struct rxe_burst *burst = answers(qp);
-	struct rxe_txpkt pkt;
-
-	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN, 0))
-		return;		/* lost, like on the wire */
-	answer_bth(qp, pkt.hdr, OP_RC_ACKNOWLEDGE, psn, 0);
-	aeth_write(pkt.hdr + BTH_LEN, syndrome, qp->rq.msn);
-	rxe_burst_close(burst, &pkt);
-}
-
-static void answer_pending(struct rxe_qp *qp)
-{
-	struct rxe_rq *rq = &qp->rq;
-
-	if (!rq->ack_pending)
-		return;
-	rq->ack_pending = false;
-	rxe_rq_count(qp, RXE_CNT_ACK_SENT, 1);
-	answer_ack(qp, AETH_ACK_UNLIMITED, psn_add(rq->psn, PSN_MASK));
-}
-
-static void answer_atomic(struct rxe_qp *qp, u32 psn, u64 orig)
-{
-	struct rxe_burst *burst = answers(qp);
-	struct rxe_txpkt pkt;
-
-	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN + ATMACK_LEN, 0))
-		return;
-	answer_bth(qp, pkt.hdr, OP_RC_ATOMIC_ACKNOWLEDGE, psn, 0);
-	aeth_write(pkt.hdr + BTH_LEN, AETH_ACK_UNLIMITED, qp->rq.msn);
-	atmack_write(pkt.hdr + BTH_LEN + AETH_LEN, orig);
-	rxe_burst_close(burst, &pkt);
-	/* it acknowledges all before it */
-	qp->rq.ack_pending = false;
-}
-
-/* A FLUSH or ATOMIC WRITE is done (A19). */
-static void answer_placement(struct rxe_qp *qp, u32 psn)
-{
-	struct rxe_burst *burst = answers(qp);
-	struct rxe_txpkt pkt;
-
-	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN, 0))
-		return;
-	answer_bth(qp, pkt.hdr, OP_RC_READ_RESPONSE_ONLY, psn, 0);
-	aeth_write(pkt.hdr + BTH_LEN, AETH_ACK_UNLIMITED, qp->rq.msn);
-	rxe_burst_close(burst, &pkt);
-	/* it acknowledges all before it */
-	qp->rq.ack_pending = false;
-}
 
 /**
  * rxe_responder_timeout - look for receives posted to a QP in error, or try
@@ -169,7 +87,7 @@ static void request_failed(struct rxe_qp *qp, u8 opcode, u32 psn, enum resp_erro
 		nak_count(qp, syndrome);
 	}
 	if (syndrome) {
-		answer_ack(qp, syndrome, psn);
+		rxe_answer_ack(qp, syndrome, psn);
 		/* it acknowledges all before */
 		rq->ack_pending = false;
 	}
@@ -213,12 +131,6 @@ static bool too_many(const struct rxe_rq *rq, const struct rxe_rxpkt *pkt)
 	return resp_too_many(rq->asked, pkt->answered, rq->num_res);
 }
 
-/* The last response of a READ or atomic is made; the peer has none of it yet. */
-static void answer_made(struct rxe_rq *rq)
-{
-	WRITE_ONCE(rq->answered, rq->answered + 1);
-}
-
 static struct rxe_resp_res *res_save(struct rxe_qp *qp, u8 opcode, u32 packets)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -231,69 +143,6 @@ static struct rxe_resp_res *res_save(struct rxe_qp *qp, u8 opcode, u32 packets)
 	return res;
 }
 
-static void read_start(struct rxe_qp *qp, bool replay, u32 psn, u64 va, u32 rkey, u32 len)
-{
-	struct rxe_resp_read *read = &qp->rq.read;
-
-	read->active = true;
-	read->replay = replay;
-	read->first = true;
-	read->psn = psn;
-	read->va = va;
-	read->rkey = rkey;
-	read->left = len;
-}
-
-/* Begins a response whose payload need not be copied, if that is so. */
-static bool read_lends(struct rxe_qp *qp, struct rxe_burst *burst, struct rxe_txpkt *pkt,
-		       u32 hdr_len, u32 len)
-{
-	const struct rxe_resp_read *read = &qp->rq.read;
-
-	return burst->lends && len >= RXE_LEND_MIN &&
-	       !rxe_mem_lend(qp, read->rkey, read->va, len, IB_ACCESS_REMOTE_READ,
-			     &burst->loan) &&
-	       !rxe_burst_lend(burst, pkt, hdr_len, len);
-}
-
-/* Adds one response to the burst: 0, -ENOMEM or -EAGAIN for now, or -EFAULT for good. */
-static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
-{
-	struct rxe_resp_read *read = &qp->rq.read;
-	u32 len = min(read->left, qp->pmtu);
-	bool last = len == read->left;
-	u8 opcode = opcode_for_read_response(read->first, last);
-	const struct opcode_info *op = opcode_info(opcode);
-	struct rxe_txpkt pkt;
-	int err = 0;
-
-	if (!read_lends(qp, burst, &pkt, op->hdr_len, len) &&
-	    rxe_burst_add(burst, &pkt, op->hdr_len, len))
-		return -ENOMEM;
-	answer_bth(qp, pkt.hdr, opcode, read->psn, len);
-	if (op->flags & OPF_AETH)
-		aeth_write(pkt.hdr + op->aeth, AETH_ACK_UNLIMITED, qp->rq.msn);
-	qp->rq.fault.ahead = read->left;
-	if (len && pkt.payload)
-		err = rxe_mem_read(qp, read->rkey, read->va, pkt.payload, len,
-				   IB_ACCESS_REMOTE_READ);
-	if (err) {
-		rxe_burst_drop(burst, &pkt);
-		return err == -EAGAIN ? -EAGAIN : -EFAULT;
-	}
-	rxe_burst_close(burst, &pkt);
-	read->first = false;
-	read->psn = psn_add(read->psn, 1);
-	read->va += len;
-	read->left -= len;
-	if (last) {
-		read->active = false;
-		if (!read->replay)
-			answer_made(&qp->rq);
-	}
-	return 0;
-}
-
 /*
  * Sends responses of the READ under way.  True: the budget is used up; with
  * read.active still set and false, the local queue is full, or there is no
@@ -302,14 +151,8 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 static bool read_continue(struct rxe_qp *qp, u32 *budget)
 {
 	struct rxe_rq *rq = &qp->rq;
-	int err = 0;
+	int err = rxe_answer_read(qp, budget);
 
-	while (rq->read.active && *budget && !rxe_flow_busy(&rq->flow)) {
-		err = read_packet(qp, answers(qp));
-		if (err)
-			break;
-		--*budget;
-	}
 	/* responses acknowledge all before them */
 	rq->ack_pending = false;
 	if (err == -ENOMEM)
@@ -355,7 +198,7 @@ static enum resp_error execute_read(struct rxe_qp *qp, const struct rxe_rxpkt *p
 	res->rkey = reth_rkey(reth);
 	res->length = reth_len(reth);
 	rq->asked++;
-	read_start(qp, false, rq->psn, res->va, res->rkey, res->length);
+	rxe_answer_read_start(qp, false, rq->psn, res->va, res->rkey, res->length);
 	rq->psn = psn_add(rq->psn, packets);
 	rq->msn = (rq->msn + 1) & PSN_MASK;	/* at acceptance (C9-148) */
 	executed(qp, RXE_CNT_RESP_READ, res->length);
@@ -387,11 +230,11 @@ static enum resp_error execute_atomic(struct rxe_qp *qp, const struct rxe_rxpkt 
 	res = res_save(qp, pkt->opcode, 1);
 	res->orig = orig;
 	rq->asked++;
-	answer_made(rq);
+	rxe_answer_made(rq);
 	rq->msn = (rq->msn + 1) & PSN_MASK;
 	rq->psn = psn_add(rq->psn, 1);
 	executed(qp, RXE_CNT_RESP_ATOMIC, sizeof(orig));
-	answer_atomic(qp, res->first_psn, orig);
+	rxe_answer_atomic(qp, res->first_psn, orig);
 	return RESP_OK;
 }
 
@@ -441,10 +284,10 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 		executed(qp, RXE_CNT_RESP_FLUSH, 0);
 	} else {
 		rq->asked++;
-		answer_made(rq);
+		rxe_answer_made(rq);
 		executed(qp, RXE_CNT_RESP_ATOMIC_WRITE, sizeof(u64));
 	}
-	answer_placement(qp, res->first_psn);
+	rxe_answer_placement(qp, res->first_psn);
 	return RESP_OK;
 }
 
@@ -647,7 +490,7 @@ static enum resp_error duplicate_read(struct rxe_qp *qp, const struct rxe_rxpkt 
 	again.len = reth_len(reth);
 	if (!read_replay_fits(&saved, &again, qp->pmtu))
 		return RESP_ERR_REPLAY_LOST;
-	read_start(qp, true, again.psn, again.va, again.rkey, again.len);
+	rxe_answer_read_start(qp, true, again.psn, again.va, again.rkey, again.len);
 	return RESP_OK;
 }
 
@@ -670,18 +513,18 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	}
 	/* a replay acknowledges less than what is due by now */
 	if (pkt->op->flags & (OPF_READ | OPF_ATOMIC | OPF_FLUSH | OPF_ATOMIC_WRITE))
-		answer_pending(qp);
+		rxe_answer_pending(qp);
 	if (pkt->op->flags & OPF_READ) {
 		err = duplicate_read(qp, pkt);
 	} else if (pkt->op->flags & OPF_ATOMIC) {
 		res = res_find(&qp->rq, pkt->opcode, pkt->psn);
 		if (res)
-			answer_atomic(qp, pkt->psn, res->orig);
+			rxe_answer_atomic(qp, pkt->psn, res->orig);
 		else
 			err = RESP_ERR_REPLAY_LOST;
 	} else if (pkt->op->flags & (OPF_FLUSH | OPF_ATOMIC_WRITE)) {
 		if (res_find(&qp->rq, pkt->opcode, pkt->psn))
-			answer_placement(qp, pkt->psn);
+			rxe_answer_placement(qp, pkt->psn);
 		else
 			err = RESP_ERR_REPLAY_LOST;
 	} else if (pkt->ackreq || (pkt->op->flags & OPF_END)) {
@@ -755,7 +598,7 @@ static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	rq->rnr_sent = false;
 	/* a READ has the bytes that were there before what is done now */
 	if (rq->out->flow && rq->out->loan.keys && !(pkt->op->flags & OPF_READ))
-		rxe_responder_flush(qp);
+		rxe_answer_flush(qp);
 	/* the peer may wait to hear how much has been kept; a response says so, too */
 	if (unlikely(rq->held.later))
 		rq->ack_pending = true;
@@ -799,7 +642,7 @@ static void look_for_hole(struct rxe_qp *qp)
 	/* it acknowledges what was before */
 	rq->ack_pending = false;
 	nak_count(qp, NAK_PSN_SEQ);
-	answer_ack(qp, resp_error_info(RESP_ERR_PSN_SEQ)->syndrome, rq->psn);
+	rxe_answer_ack(qp, resp_error_info(RESP_ERR_PSN_SEQ)->syndrome, rq->psn);
 }
 
 /**
@@ -884,7 +727,7 @@ static void answers_go(struct rxe_qp *qp)
 
 	if (READ_ONCE(rq->rxq.qlen) || (rq->iter.skb && rxe_rx_more(&rq->iter)))
 		return;
-	rxe_responder_flush(qp);
+	rxe_answer_flush(qp);
 }
 
 /* As rxe_responder_task(); what there is to answer is in rq.out then. */
@@ -920,7 +763,7 @@ static bool work_off(struct rxe_qp *qp)
 		}
 		if (unlikely(rq->fault.paging)) {
 			/* it is here, and so is what follows: no hole */
-			answer_pending(qp);
+			rxe_answer_pending(qp);
 			return rq->again;
 		}
 		answers_go(qp);
@@ -935,7 +778,7 @@ static bool work_off(struct rxe_qp *qp)
 		look_for_hole(qp);
 	/* one answer for all that has been kept */
 	if (budget || !rq->held.count)
-		answer_pending(qp);
+		rxe_answer_pending(qp);
 	return !budget;
 }
 
@@ -954,24 +797,7 @@ bool rxe_responder_task(struct rxe_qp *qp)
 	burst.flow = NULL;
 	qp->rq.out = &burst;
 	more = work_off(qp);
-	rxe_responder_flush(qp);
+	rxe_answer_flush(qp);
 	qp->rq.out = NULL;
 	return more;
-}
-
-/**
- * rxe_responder_flush - send what has been answered so far
- * @qp: connected
- *
- * For who sends by the same flow something that goes before it, or changes memory that
- * responses lend.
- *
- * Context: rq.task.
- */
-void rxe_responder_flush(struct rxe_qp *qp)
-{
-	struct rxe_burst *burst = qp->rq.out;
-
-	if (burst && burst->flow)
-		rxe_burst_send(burst);
 }

@@ -4,7 +4,7 @@
  *
  * The map of the driver: every object, who owns it, what protects it, and the
  * calls between the files.  Read the code in the order a message travels:
- * post.c, requester.c, net.c, rx.c, responder.c, completer.c, wc.c.
+ * post.c, requester.c, net.c, rx.c, responder.c, answer.c, completer.c, wc.c.
  *
  *   net namespace ── rxe_net     two UDP sockets, alive while a device uses them
  *   rxe_dev                      one RDMA device on one netdev
@@ -346,7 +346,7 @@ struct rxe_srq {
 bool rxe_srq_below_limit(struct rxe_srq *srq);
 void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
 
-/* --- qp.c, post.c, requester.c, completer.c, wc.c, responder.c, datagram.c, recv.c --- */
+/* --- qp.c, post.c, requester.c, completer.c, wc.c, responder.c, answer.c, datagram.c, recv.c */
 
 /**
  * struct rxe_swqe_ud - where a datagram goes
@@ -815,7 +815,15 @@ bool rxe_recv_flush(struct rxe_qp *qp);
 bool rxe_responder_task(struct rxe_qp *qp);
 void rxe_responder_timeout(struct timer_list *t);
 enum hrtimer_restart rxe_responder_nak_timeout(struct hrtimer *t);
-void rxe_responder_flush(struct rxe_qp *qp);
+
+void rxe_answer_flush(struct rxe_qp *qp);
+void rxe_answer_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
+void rxe_answer_pending(struct rxe_qp *qp);
+void rxe_answer_atomic(struct rxe_qp *qp, u32 psn, u64 orig);
+void rxe_answer_placement(struct rxe_qp *qp, u32 psn);
+void rxe_answer_made(struct rxe_rq *rq);
+void rxe_answer_read_start(struct rxe_qp *qp, bool replay, u32 psn, u64 va, u32 rkey, u32 len);
+int rxe_answer_read(struct rxe_qp *qp, u32 *budget);
 
 /* --- link.c, parent.c, verbs.c -------------------------------------------------------- */
 

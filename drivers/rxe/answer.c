@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Answers of the responder: ACKs and NAKs, results of atomics, READ responses.
+ *
+ * Whether and what to answer is the responder's business.  Here packets are made of it, and
+ * all of a round of the task leave in one burst, in their order.
+ */
+#include "rxe.h"
+
+static void answer_bth(struct rxe_qp *qp, u8 *hdr, u8 opcode, u32 psn, u32 payload)
+{
+	struct bth_fields bth = {
+		.opcode = opcode,
+		.mig = true,
+		.pad = wire_pad(payload),
+		.pkey = RXE_DEFAULT_PKEY,
+		.dqpn = qp->attr.dest_qp_num,
+		.psn = psn,
+	};
+
+	bth_write(hdr, &bth);
+}
+
+/*
+ * What is answered in one round of the task leaves together, in its order: many READs
+ * and atomics of few bytes have one way through the stack.
+ */
+static struct rxe_burst *answers(struct rxe_qp *qp)
+{
+	struct rxe_burst *burst = qp->rq.out;
+
+	if (!burst->flow)
+		rxe_burst_begin(burst, &qp->rq.flow);
+	return burst;
+}
+
+/**
+ * rxe_answer_flush - send what has been answered so far
+ * @qp: connected
+ *
+ * For who sends by the same flow something that goes before it, or changes memory that
+ * responses lend.
+ *
+ * Context: rq.task.
+ */
+void rxe_answer_flush(struct rxe_qp *qp)
+{
+	struct rxe_burst *burst = qp->rq.out;
+
+	if (burst && burst->flow)
+		rxe_burst_send(burst);
+}
+
+/**
+ * rxe_answer_ack - an ACK or NAK (9.7.5)
+ * @qp: the QP
+ * @syndrome: of the AETH
+ * @psn: what it is for
+ *
+ * Without memory it is lost, as on the wire.
+ *
+ * Context: rq.task.
+ */
+void rxe_answer_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
+{
+	struct rxe_burst *burst = answers(qp);
+	struct rxe_txpkt pkt;
+
+	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN, 0))
+		return;
+	answer_bth(qp, pkt.hdr, OP_RC_ACKNOWLEDGE, psn, 0);
+	aeth_write(pkt.hdr + BTH_LEN, syndrome, qp->rq.msn);
+	rxe_burst_close(burst, &pkt);
+}
+
+/**
+ * rxe_answer_pending - the ACK that is due, if one is
+ * @qp: the QP
+ *
+ * Context: rq.task.
+ */
+void rxe_answer_pending(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	if (!rq->ack_pending)
+		return;
+	rq->ack_pending = false;
+	rxe_rq_count(qp, RXE_CNT_ACK_SENT, 1);
+	rxe_answer_ack(qp, AETH_ACK_UNLIMITED, psn_add(rq->psn, PSN_MASK));
+}
+
+/**
+ * rxe_answer_atomic - the result of an atomic; it acknowledges all before it
+ * @qp: the QP
+ * @psn: of the request
+ * @orig: what was found
+ *
+ * Context: rq.task.
+ */
+void rxe_answer_atomic(struct rxe_qp *qp, u32 psn, u64 orig)
+{
+	struct rxe_burst *burst = answers(qp);
+	struct rxe_txpkt pkt;
+
+	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN + ATMACK_LEN, 0))
+		return;
+	answer_bth(qp, pkt.hdr, OP_RC_ATOMIC_ACKNOWLEDGE, psn, 0);
+	aeth_write(pkt.hdr + BTH_LEN, AETH_ACK_UNLIMITED, qp->rq.msn);
+	atmack_write(pkt.hdr + BTH_LEN + AETH_LEN, orig);
+	rxe_burst_close(burst, &pkt);
+	qp->rq.ack_pending = false;
+}
+
+/**
+ * rxe_answer_placement - a FLUSH or ATOMIC WRITE is done (A19), and all before it
+ * @qp: the QP
+ * @psn: of the request
+ *
+ * Context: rq.task.
+ */
+void rxe_answer_placement(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_burst *burst = answers(qp);
+	struct rxe_txpkt pkt;
+
+	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN, 0))
+		return;
+	answer_bth(qp, pkt.hdr, OP_RC_READ_RESPONSE_ONLY, psn, 0);
+	aeth_write(pkt.hdr + BTH_LEN, AETH_ACK_UNLIMITED, qp->rq.msn);
+	rxe_burst_close(burst, &pkt);
+	qp->rq.ack_pending = false;
+}
+
+/* --- READ responses --------------------------------------------------------- */
+
+/**
+ * rxe_answer_made - the last response of a READ or atomic is made
+ * @rq: receive side
+ *
+ * The peer has none of it yet.
+ *
+ * Context: rq.task.
+ */
+void rxe_answer_made(struct rxe_rq *rq)
+{
+	WRITE_ONCE(rq->answered, rq->answered + 1);
+}
+
+/**
+ * rxe_answer_read_start - begin to answer a READ
+ * @qp: the QP; no other one is under way
+ * @replay: it has been answered before
+ * @psn: of the first response
+ * @va: where its bytes begin
+ * @rkey: key to them
+ * @len: how many there are; may be 0
+ *
+ * Context: rq.task.
+ */
+void rxe_answer_read_start(struct rxe_qp *qp, bool replay, u32 psn, u64 va, u32 rkey, u32 len)
+{
+	struct rxe_resp_read *read = &qp->rq.read;
+
+	read->active = true;
+	read->replay = replay;
+	read->first = true;
+	read->psn = psn;
+	read->va = va;
+	read->rkey = rkey;
+	read->left = len;
+}
+
+/* Begins a response whose payload need not be copied, if that is so. */
+static bool read_lends(struct rxe_qp *qp, struct rxe_burst *burst, struct rxe_txpkt *pkt,
+		       u32 hdr_len, u32 len)
+{
+	const struct rxe_resp_read *read = &qp->rq.read;
+
+	return burst->lends && len >= RXE_LEND_MIN &&
+	       !rxe_mem_lend(qp, read->rkey, read->va, len, IB_ACCESS_REMOTE_READ,
+			     &burst->loan) &&
+	       !rxe_burst_lend(burst, pkt, hdr_len, len);
+}
+
+/* Adds one response to the burst: 0, -ENOMEM or -EAGAIN for now, or -EFAULT for good. */
+static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
+{
+	struct rxe_resp_read *read = &qp->rq.read;
+	u32 len = min(read->left, qp->pmtu);
+	bool last = len == read->left;
+	u8 opcode = opcode_for_read_response(read->first, last);
+	const struct opcode_info *op = opcode_info(opcode);
+	struct rxe_txpkt pkt;
+	int err = 0;
+
+	if (!read_lends(qp, burst, &pkt, op->hdr_len, len) &&
+	    rxe_burst_add(burst, &pkt, op->hdr_len, len))
+		return -ENOMEM;
+	answer_bth(qp, pkt.hdr, opcode, read->psn, len);
+	if (op->flags & OPF_AETH)
+		aeth_write(pkt.hdr + op->aeth, AETH_ACK_UNLIMITED, qp->rq.msn);
+	qp->rq.fault.ahead = read->left;
+	if (len && pkt.payload)
+		err = rxe_mem_read(qp, read->rkey, read->va, pkt.payload, len,
+				   IB_ACCESS_REMOTE_READ);
+	if (err) {
+		rxe_burst_drop(burst, &pkt);
+		return err == -EAGAIN ? -EAGAIN : -EFAULT;
+	}
+	rxe_burst_close(burst, &pkt);
+	read->first = false;
+	read->psn = psn_add(read->psn, 1);
+	read->va += len;
+	read->left -= len;
+	if (last) {
+		read->active = false;
+		if (!read->replay)
+			rxe_answer_made(&qp->rq);
+	}
+	return 0;
+}
+
+/**
+ * rxe_answer_read - responses of the READ under way, as far as the local queue takes them
+ * @qp: the QP
+ * @budget: packets at most; less those that were made
+ *
+ * Context: rq.task.
+ * Return: 0, -ENOMEM, -EAGAIN (the page is absent, the task will be called), or -EFAULT:
+ * the key does not allow it, or no longer.
+ */
+int rxe_answer_read(struct rxe_qp *qp, u32 *budget)
+{
+	struct rxe_rq *rq = &qp->rq;
+	int err = 0;
+
+	while (rq->read.active && *budget && !rxe_flow_busy(&rq->flow)) {
+		err = read_packet(qp, answers(qp));
+		if (err)
+			break;
+		--*budget;
+	}
+	return err;
+}
