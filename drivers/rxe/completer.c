@@ -204,23 +204,26 @@ void rxe_completer_local(struct rxe_qp *qp)
 static void ack_before(struct rxe_qp *qp, u32 psn, bool all)
 {
 	struct rxe_sq *sq = &qp->sq;
+	u32 done = sq->una_psn;
 	struct rxe_wc_row row;
 
 	row.count = 0;
 	row.alive = rxe_qp_state(qp) != IB_QPS_ERR;
 	sq_confirmed(qp, psn, all);
-	while (sq->cons != sq->prod && psn_before(sq->una_psn, psn)) {
+	while (sq->cons != sq->prod && psn_before(done, psn)) {
 		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
 
 		if (!wqe->sent || rxe_swqe_has_response(wqe))
 			break;
 		if (!psn_before(wqe->last_psn, psn)) {
-			sq_progress(qp, psn);
+			done = psn;
 			break;
 		}
-		sq_progress(qp, psn_add(wqe->last_psn, 1));
+		done = psn_add(wqe->last_psn, 1);
 		rxe_wc_add(qp, &row, IB_WC_SUCCESS);
 	}
+	if (done != sq->una_psn)
+		sq_progress(qp, done);
 	rxe_wc_show(qp, &row);
 	rxe_completer_local(qp);
 	sq_skip_acknowledged(sq);
