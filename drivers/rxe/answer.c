@@ -183,6 +183,15 @@ static bool read_lends(struct rxe_qp *qp, struct rxe_burst *burst, struct rxe_tx
 	       !rxe_burst_lend(burst, pkt, hdr_len, len);
 }
 
+/* Responses of so many bytes altogether have been made. */
+static void read_advance(struct rxe_resp_read *read, u32 count, u32 len)
+{
+	read->first = false;
+	read->psn = psn_add(read->psn, count);
+	read->va += len;
+	read->left -= len;
+}
+
 /* Adds one response to the burst: 0, -ENOMEM or -EAGAIN for now, or -EFAULT for good. */
 static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 {
@@ -209,16 +218,38 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 		return err == -EAGAIN ? -EAGAIN : -EFAULT;
 	}
 	rxe_burst_close(burst, &pkt);
-	read->first = false;
-	read->psn = psn_add(read->psn, 1);
-	read->va += len;
-	read->left -= len;
+	read_advance(read, 1, len);
 	if (last) {
 		read->active = false;
 		if (!read->replay)
 			rxe_answer_made(&qp->rq);
 	}
 	return 0;
+}
+
+/*
+ * Adds responses from the middle of a READ, behind one that read_packet() has made; up to
+ * @budget, and not the last one. Returns how many.
+ */
+static u32 read_train(struct rxe_qp *qp, struct rxe_burst *burst, u32 budget)
+{
+	struct rxe_resp_read *read = &qp->rq.read;
+	struct rxe_train train;
+	struct rxe_txpkt pkt;
+	u8 bth[BTH_LEN];
+	u32 count;
+
+	if (!read->active)
+		return 0;
+	count = min(budget, (read->left - 1) / qp->pmtu);
+	if (!count || !rxe_burst_train(burst, &pkt, qp->pmtu, count, &train))
+		return 0;
+	answer_bth(qp, bth, OP_RC_READ_RESPONSE_MIDDLE, read->psn, qp->pmtu);
+	qp->rq.fault.ahead = read->left;
+	count = rxe_mem_read_train(qp, read->rkey, read->va, &train);
+	rxe_burst_train_close(burst, &pkt, &train, count, bth);
+	read_advance(read, count, count * qp->pmtu);
+	return count;
 }
 
 /**
@@ -233,13 +264,16 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 int rxe_answer_read(struct rxe_qp *qp, u32 *budget)
 {
 	struct rxe_rq *rq = &qp->rq;
+	struct rxe_burst *burst;
 	int err = 0;
 
 	while (rq->read.active && *budget && !rxe_flow_busy(&rq->flow)) {
-		err = read_packet(qp, answers(qp));
+		burst = answers(qp);
+		err = read_packet(qp, burst);
 		if (err)
 			break;
 		--*budget;
+		*budget -= read_train(qp, burst, *budget);
 	}
 	return err;
 }

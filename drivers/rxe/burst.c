@@ -358,15 +358,16 @@ void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
 	WRITE_ONCE(flow->light, burst->room && burst->icrc != RXE_ICRC_ALWAYS);
 }
 
-/* For a packet that joins the open skb: behind the last of its packets, if that can be had. */
-static void burst_find_room(const struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 len)
+/* For @count packets or less that join the open skb: behind the last of them, if that is free. */
+static void burst_find_room(const struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 len,
+			    u32 *count)
 {
 	pkt->page = NULL;
 	pkt->hdr = NULL;
 	if (burst->count > 1)
-		pkt->hdr = rxe_txmem_grow(burst->last, burst->end, len);
+		pkt->hdr = rxe_txmem_grow(burst->last, burst->end, len, count);
 	if (!pkt->hdr)
-		pkt->hdr = rxe_txmem_bytes(len, &pkt->page, &pkt->offset);
+		pkt->hdr = rxe_txmem_bytes(len, count, &pkt->page, &pkt->offset);
 }
 
 /**
@@ -386,12 +387,13 @@ int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
 		  u32 payload_len)
 {
 	u32 len = hdr_len + payload_len + wire_pad(payload_len) + ICRC_LEN;
+	u32 one = 1;
 
 	if (burst->open && (burst->lent || !burst_joins(burst, len)))
 		burst_seal(burst);
 	pkt->skb = NULL;
 	if (burst->open)
-		burst_find_room(burst, pkt, len);
+		burst_find_room(burst, pkt, len, &one);
 	if (!burst->open || unlikely(!pkt->hdr)) {
 		burst_seal(burst);
 		if (unlikely(burst_new_skb(burst, pkt, len)))
@@ -533,6 +535,87 @@ void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 	/* nothing may follow a shorter one, nor what is not in recycled memory */
 	if (len < burst->size || !burst->page)
 		burst_seal(burst);
+}
+
+/* How many more packets as long as the first one, @len bytes, the open skb takes */
+static u32 burst_takes_more(const struct rxe_burst *burst, u32 len)
+{
+	const struct rxe_flow *flow = burst->flow;
+	u32 used = burst->count * burst->size;
+
+	/* what is paced, has sums, or may be lent, is made packet by packet */
+	if (!burst->open || burst->lent || burst->size != len || burst->count >= burst->max ||
+	    used + len > burst->room || burst->icrc == RXE_ICRC_ALWAYS ||
+	    (burst->lends && len > RXE_LEND_MIN) || READ_ONCE(flow->paced) ||
+	    skb_shinfo(burst->open)->nr_frags >= MAX_SKB_FRAGS)
+		return 0;
+	return min(burst->max - burst->count, (burst->room - used) / len);
+}
+
+/**
+ * rxe_burst_train - begin packets that are as the last one, but for PSN and payload
+ * @burst: the burst
+ * @pkt: filled, for rxe_burst_train_close()
+ * @payload_len: bytes of payload of each packet, without pad, behind a BTH
+ * @most: packets at most
+ * @train: filled: where the payloads go
+ *
+ * The caller writes the payloads and calls rxe_burst_train_close().
+ *
+ * Context: the flow's task, bottom halves off.
+ * Return: false: there is no room for one, or it has to be made by rxe_burst_add().
+ */
+bool rxe_burst_train(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 payload_len,
+		     u32 most, struct rxe_train *train)
+{
+	u32 len = BTH_LEN + payload_len + ICRC_LEN;
+	u32 count = min(most, burst_takes_more(burst, len));
+
+	if (!count)
+		return false;
+	burst_find_room(burst, pkt, len, &count);
+	if (unlikely(!pkt->hdr))
+		return false;
+	pkt->skb = NULL;
+	train->first = pkt->hdr + BTH_LEN;
+	train->payload = payload_len;
+	train->step = len;
+	train->count = count;
+	return true;
+}
+
+/**
+ * rxe_burst_train_close - the packets under construction have their payloads
+ * @burst: the burst
+ * @pkt: from rxe_burst_train()
+ * @train: likewise
+ * @count: packets that have one, the others are given up; may be 0
+ * @bth: header of the first packet; the others have the PSNs that follow
+ *
+ * Context: the flow's task, bottom halves off.
+ */
+void rxe_burst_train_close(struct rxe_burst *burst, struct rxe_txpkt *pkt,
+			   const struct rxe_train *train, u32 count, const u8 *bth)
+{
+	struct rxe_flow *flow = burst->flow;
+	u32 psn = bth_psn(bth);
+	u8 *at = pkt->hdr;
+	u32 i;
+
+	if (unlikely(!count)) {
+		rxe_burst_drop(burst, pkt);
+		return;
+	}
+	for (i = 0; i < count; i++, at += train->step) {
+		memcpy(at, bth, BTH_LEN);
+		bth_set_psn(at, psn_add(psn, i));
+		memset(at + train->step - ICRC_LEN, 0, ICRC_LEN);
+		trace_rxe_tx(flow->dev, at, train->payload);
+	}
+	burst_append(burst, pkt, count * train->step);
+	burst->count += count;
+	burst->packets += count;
+	flow->ident += count;
 }
 
 /**

@@ -729,6 +729,39 @@ static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	sq_skip_acknowledged(sq);
 }
 
+/*
+ * Responses behind @pkt that go on with the same READ, if that is what una_psn waits for: in
+ * one step what receive_one() does for each.
+ */
+static void receive_train(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
+			  struct rxe_rx_iter *it)
+{
+	const struct rxe_swqe *wqe = rxe_sq_slot(&qp->sq, qp->sq.cons);
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_train train;
+	u32 most;
+
+	/* a NAK that is kept may be for the packet behind any of them */
+	if (pkt->opcode != OP_RC_READ_RESPONSE_MIDDLE || pkt->payload_len != qp->pmtu ||
+	    sq->una_psn != psn_add(pkt->psn, 1) || sq->held.count || sq->fault.paging ||
+	    unlikely(sq->nak) || rxe_qp_state(qp) == IB_QPS_ERR || sq->cons == sq->prod ||
+	    !wqe->sent || wqe->opcode != IB_UVERBS_WR_RDMA_READ ||
+	    psn_before(pkt->psn, wqe->first_psn) || !psn_before(sq->una_psn, wqe->last_psn))
+		return;
+	/* the last packet of the message may be shorter, and completes it */
+	most = min(psn_diff(wqe->last_psn, sq->una_psn), psn_diff(sq->max_psn, sq->una_psn));
+	if (!rxe_rx_train(it, pkt, most, &train))
+		return;
+	most = rxe_mem_write_sges_train(qp->ib.pd, &sq->fault, wqe->sge, wqe->num_sge,
+					psn_offset(wqe->first_psn, sq->una_psn, qp->pmtu),
+					&train);
+	if (!most)
+		return;
+	rxe_rx_skip(it, pkt, most);
+	sq_progress(qp, psn_add(sq->una_psn, most));
+	sq_skip_acknowledged(sq);
+}
+
 static void receive_atomic(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 			   const struct rxe_rx_iter *at)
 {
@@ -829,6 +862,7 @@ bool rxe_completer_receive(struct rxe_qp *qp)
 				break;
 			receive_one(qp, &pkt, &at);
 			receive_held(qp);
+			receive_train(qp, &pkt, &it);
 		}
 		consume_skb(skb);
 		budget--;

@@ -16,6 +16,7 @@ struct rxe_dev;
 struct rxe_inflight;
 struct rxe_pace;
 struct rxe_task;
+struct rxe_train;
 
 /**
  * struct rxe_flow - where one task of a QP sends its packets
@@ -157,6 +158,10 @@ void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt);
 int rxe_burst_lend(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,
 		   u32 payload_len);
 void rxe_burst_drop(struct rxe_burst *burst, struct rxe_txpkt *pkt);
+bool rxe_burst_train(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 payload_len,
+		     u32 most, struct rxe_train *train);
+void rxe_burst_train_close(struct rxe_burst *burst, struct rxe_txpkt *pkt,
+			   const struct rxe_train *train, u32 count, const u8 *bth);
 void rxe_burst_send(struct rxe_burst *burst);
 
 #endif /* RXE_FLOW_H */

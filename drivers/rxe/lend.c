@@ -153,10 +153,11 @@ bool rxe_lent_own(struct sk_buff *skb)
 		struct page *lent = skb_frag_page(&info->frags[i]);
 		u32 len = skb_frag_size(&info->frags[i]);
 		struct page *page;
+		u32 one = 1;
 		u32 offset;
 		u8 *to;
 
-		to = rxe_txmem_bytes(len, &page, &offset);
+		to = rxe_txmem_bytes(len, &one, &page, &offset);
 		if (unlikely(!to))
 			break;
 		skb_copy_bits(skb, at, to, len);

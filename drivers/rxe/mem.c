@@ -35,6 +35,8 @@
  * @src: bytes in one piece, or NULL
  * @skb: bytes in fragments, or NULL
  * @skb_off: of the next byte in @skb
+ * @train: @dst or @src are payloads of packets, with something in between; or NULL
+ * @left: bytes of the payload in hand, likewise
  */
 struct stream {
 	u8			*dst;
@@ -42,6 +44,8 @@ struct stream {
 	const u8		*src;
 	const struct sk_buff	*skb;
 	u32			skb_off;
+	const struct rxe_train	*train;
+	u32			left;
 };
 
 static void stream_to(struct stream *s, void *dst)
@@ -64,6 +68,42 @@ static void stream_from(struct stream *s, const void *src)
 }
 
 /**
+ * rxe_mem_flat_most - all bytes from one on that are in one piece with it
+ * @skb: linear or with fragments; a list behind them is not looked at
+ * @offset: from skb->data
+ * @len: out: how many there are
+ *
+ * Context: any.
+ * Return: the first, or NULL: there is none, or the kernel has no address for it.
+ */
+const u8 *rxe_mem_flat_most(const struct sk_buff *skb, u32 offset, u32 *len)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	u32 head = skb_headlen(skb);
+	struct page *page;
+	u32 size;
+	int i;
+
+	if (offset < head) {
+		*len = head - offset;
+		return skb->data + offset;
+	}
+	offset -= head;
+	for (i = 0; i < info->nr_frags; i++) {
+		size = skb_frag_size(&info->frags[i]);
+		if (offset < size) {
+			page = skb_frag_page(&info->frags[i]);
+			if (!page || PageHighMem(page))
+				return NULL;
+			*len = size - offset;
+			return (u8 *)skb_frag_address(&info->frags[i]) + offset;
+		}
+		offset -= size;
+	}
+	return NULL;
+}
+
+/**
  * rxe_mem_flat - bytes of an skb that are in one piece
  * @skb: linear or with fragments; a list behind them is not looked at
  * @offset: from skb->data
@@ -74,28 +114,10 @@ static void stream_from(struct stream *s, const void *src)
  */
 const u8 *rxe_mem_flat(const struct sk_buff *skb, u32 offset, u32 len)
 {
-	const struct skb_shared_info *info = skb_shinfo(skb);
-	u32 head = skb_headlen(skb);
-	struct page *page;
-	u32 size;
-	int i;
+	u32 have = 0;
+	const u8 *at = rxe_mem_flat_most(skb, offset, &have);
 
-	if ((u64)offset + len <= head)
-		return skb->data + offset;
-	if (offset < head)
-		return NULL;
-	offset -= head;
-	for (i = 0; i < info->nr_frags; i++) {
-		size = skb_frag_size(&info->frags[i]);
-		if (offset < size) {
-			page = skb_frag_page(&info->frags[i]);
-			if (len > size - offset || !page || PageHighMem(page))
-				return NULL;
-			return (u8 *)skb_frag_address(&info->frags[i]) + offset;
-		}
-		offset -= size;
-	}
-	return NULL;
+	return len <= have ? at : NULL;
 }
 
 static void stream_from_skb(struct stream *s, const struct sk_buff *skb,
@@ -108,12 +130,36 @@ static void stream_from_skb(struct stream *s, const struct sk_buff *skb,
 	}
 }
 
+/* The same with a train, from payload to payload. */
+static void stream_move_train(struct stream *s, u8 *mem, u32 len)
+{
+	u32 gap = s->train->step - s->train->payload;
+	u32 n;
+
+	for (; len; mem += n, len -= n) {
+		n = min(len, s->left);
+		s->left -= n;
+		if (s->dst) {
+			memcpy(s->dst, mem, n);
+			s->dst += s->left ? n : n + gap;
+		} else {
+			memcpy(mem, s->src, n);
+			s->src += s->left ? n : n + gap;
+			smp_wmb();	/* as in rxe_mem_write_sges() */
+		}
+		if (!s->left)
+			s->left = s->train->payload;
+	}
+}
+
 /* Move @len bytes between @s and mapped memory. */
 static int stream_move(struct stream *s, u8 *mem, u32 len)
 {
 	int err = 0;
 
-	if (s->dst) {
+	if (s->train) {
+		stream_move_train(s, mem, len);
+	} else if (s->dst) {
 		memcpy(s->dst, mem, len);
 		s->dst += len;
 	} else if (s->src) {
@@ -437,6 +483,123 @@ int rxe_mem_write(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *sk
 	err = key_copy(qp->ib.pd, qp, &qp->rq.fault, key, addr, len, access, &s);
 	smp_wmb();	/* as in rxe_mem_write_sges() */
 	return err;
+}
+
+/*
+ * What is copied of a train at a time, from packet @done on: no more than a page, as a range
+ * longer than that is not looked at closely (mr.c). With an error none of these packets counts.
+ */
+static u32 train_piece(const struct rxe_train *train, u32 done, struct stream *s, bool to)
+{
+	u8 *at = train->first + (size_t)done * train->step;
+
+	if (to)
+		stream_to(s, at);
+	else
+		stream_from(s, at);
+	s->train = train;
+	s->left = train->payload;
+	return min_t(u32, train->count - done, max_t(u32, PAGE_SIZE / train->payload, 1));
+}
+
+static u32 key_copy_train(struct rxe_qp *qp, u32 key, u64 addr, int access,
+			  const struct rxe_train *train)
+{
+	struct rxe_fault *fault = &qp->rq.fault;
+	struct stream s;
+	u32 done, n;
+
+	for (done = 0; done < train->count; done += n) {
+		n = train_piece(train, done, &s, access == IB_ACCESS_REMOTE_READ);
+		if (key_copy(qp->ib.pd, qp, fault, key, addr, n * train->payload, access, &s))
+			break;
+		addr += n * train->payload;
+		fault->ahead -= n * train->payload;
+	}
+	return done;
+}
+
+static u32 sges_copy_train(struct ib_pd *pd, struct rxe_fault *fault,
+			   const struct rxe_mem_sge *sge, u32 num_sge, u64 offset, int access,
+			   const struct rxe_train *train)
+{
+	struct stream s;
+	u32 done, n;
+
+	for (done = 0; done < train->count; done += n) {
+		n = train_piece(train, done, &s, !access);
+		if (sges_copy(pd, fault, sge, num_sge, offset, n * train->payload, access, &s))
+			break;
+		offset += n * train->payload;
+	}
+	return done;
+}
+
+/**
+ * rxe_mem_read_train - rxe_mem_read() for many packets
+ * @qp: the QP; rq.fault.ahead says how much will be wanted
+ * @key: rkey, with IB_ACCESS_REMOTE_READ
+ * @addr: first address
+ * @train: where the payloads go
+ *
+ * Context: rq.task.
+ * Return: packets that have their payload; fewer than there are if the one behind these
+ * meets an error, which rxe_mem_read() will name.
+ */
+u32 rxe_mem_read_train(struct rxe_qp *qp, u32 key, u64 addr, const struct rxe_train *train)
+{
+	return key_copy_train(qp, key, addr, IB_ACCESS_REMOTE_READ, train);
+}
+
+/**
+ * rxe_mem_read_sges_train - rxe_mem_read_sges() for many packets
+ * @qp: the QP
+ * @sge: list
+ * @num_sge: its elements
+ * @offset: bytes of the list to skip
+ * @train: where the payloads go
+ *
+ * Context: sq.task.
+ * Return: packets that have their payload, as rxe_mem_read_train().
+ */
+u32 rxe_mem_read_sges_train(struct rxe_qp *qp, const struct rxe_mem_sge *sge, u32 num_sge,
+			    u64 offset, const struct rxe_train *train)
+{
+	return sges_copy_train(qp->ib.pd, &qp->sq.fault, sge, num_sge, offset, 0, train);
+}
+
+/**
+ * rxe_mem_write_train - rxe_mem_write() for many packets
+ * @qp: the QP; rq.fault.ahead says how much will be wanted
+ * @key: rkey, with IB_ACCESS_REMOTE_WRITE
+ * @addr: first address
+ * @train: the payloads
+ *
+ * Context: rq.task.
+ * Return: packets whose payload is in place, as rxe_mem_read_train().
+ */
+u32 rxe_mem_write_train(struct rxe_qp *qp, u32 key, u64 addr, const struct rxe_train *train)
+{
+	return key_copy_train(qp, key, addr, IB_ACCESS_REMOTE_WRITE, train);
+}
+
+/**
+ * rxe_mem_write_sges_train - rxe_mem_write_sges() for many packets
+ * @pd: of the QP
+ * @fault: of the task, which waits there for pages of memory on demand
+ * @sge: list
+ * @num_sge: its elements
+ * @offset: bytes of the list to skip
+ * @train: the payloads
+ *
+ * Context: a task.
+ * Return: packets whose payload is in place, as rxe_mem_read_train().
+ */
+u32 rxe_mem_write_sges_train(struct ib_pd *pd, struct rxe_fault *fault,
+			     const struct rxe_mem_sge *sge, u32 num_sge, u64 offset,
+			     const struct rxe_train *train)
+{
+	return sges_copy_train(pd, fault, sge, num_sge, offset, IB_ACCESS_LOCAL_WRITE, train);
 }
 
 /*

@@ -141,6 +141,20 @@ struct rxe_mem_sge {
 	u32	lkey;
 };
 
+/**
+ * struct rxe_train - payloads of packets that stand in one piece, at equal distances
+ * @first: that of the first packet
+ * @payload: bytes of each
+ * @step: bytes from one to the next
+ * @count: packets
+ */
+struct rxe_train {
+	u8	*first;
+	u32	payload;
+	u32	step;
+	u32	count;
+};
+
 void rxe_key_init(struct rxe_key *key, struct rxe_id *id, struct ib_pd *pd);
 bool rxe_key_revoke(struct rxe_key *key);
 int rxe_mr_get(struct rxe_span *span, struct ib_pd *pd, const struct rxe_qp *qp, u32 key,
@@ -179,7 +193,15 @@ int rxe_mem_store64(struct rxe_qp *qp, u32 key, u64 addr, const struct sk_buff *
 		    u32 skb_off);
 int rxe_mem_flush(const struct rxe_qp *qp, u32 key, u64 addr, u64 length, bool all,
 		  int access, u64 *done);
+u32 rxe_mem_read_train(struct rxe_qp *qp, u32 key, u64 addr, const struct rxe_train *train);
+u32 rxe_mem_read_sges_train(struct rxe_qp *qp, const struct rxe_mem_sge *sge, u32 num_sge,
+			    u64 offset, const struct rxe_train *train);
+u32 rxe_mem_write_train(struct rxe_qp *qp, u32 key, u64 addr, const struct rxe_train *train);
+u32 rxe_mem_write_sges_train(struct ib_pd *pd, struct rxe_fault *fault,
+			     const struct rxe_mem_sge *sge, u32 num_sge, u64 offset,
+			     const struct rxe_train *train);
 const u8 *rxe_mem_flat(const struct sk_buff *skb, u32 offset, u32 len);
+const u8 *rxe_mem_flat_most(const struct sk_buff *skb, u32 offset, u32 *len);
 u32 rxe_mem_sum_skb(const struct sk_buff *skb, u32 offset, u32 len, u32 crc);
 
 static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ib)

@@ -498,7 +498,7 @@ int rxe_mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 
 /*
  * A peer that was given a key to all memory may still err in the address. Both
- * ends are enough: no packet is longer than a page.
+ * ends are enough: nothing longer than a page is copied at a time.
  */
 static bool mr_is_memory(u64 addr, u64 length)
 {

@@ -39,6 +39,12 @@ static bool wqe_is_atomic(const struct rxe_swqe *wqe)
 	       wqe->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+static bool wqe_is_write(const struct rxe_swqe *wqe)
+{
+	return wqe->opcode == IB_UVERBS_WR_RDMA_WRITE ||
+	       wqe->opcode == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM;
+}
+
 /* Done by us, without a packet */
 static bool wqe_is_local(const struct rxe_swqe *wqe)
 {
@@ -347,8 +353,7 @@ static bool data_add(struct rxe_qp *qp, struct rxe_swqe *wqe, u64 offset,
 static bool send_data(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst *burst, u32 prod)
 {
 	struct rxe_sq *sq = &qp->sq;
-	bool write = wqe->opcode == IB_UVERBS_WR_RDMA_WRITE ||
-		     wqe->opcode == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM;
+	bool write = wqe_is_write(wqe);
 	bool imm = wqe->opcode == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM ||
 		   wqe->opcode == IB_UVERBS_WR_SEND_WITH_IMM;
 	u64 offset = psn_offset(wqe->first_psn, sq->psn, qp->pmtu);
@@ -468,6 +473,58 @@ static bool send_one(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod)
 	if (rxe_swqe_is_placement(wqe))
 		return send_placement(qp, wqe, burst);
 	return send_data(qp, wqe, burst, prod);
+}
+
+/*
+ * How many packets may follow the one just sent, of the same message and as long, before one
+ * of them asks for an ACK, or is the last but one: what that does depends on what follows.
+ */
+static u32 train_length(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	s32 most = psn_diff(wqe->last_psn, sq->psn) - 1;
+
+	/* what is sent again is counted as such */
+	if (psn_before(sq->psn, sq->max_psn))
+		most = min(most, psn_diff(sq->max_psn, sq->psn));
+	if (!rxe_qp_is_uc(qp)) {
+		most = min_t(s32, most, sq->window.max / RXE_WINDOW_ACKS - 1 - sq->unacked);
+		most = min_t(s32, most, sq->window.cur - 1 - sq_outstanding(sq));
+	}
+	return max(most, 0);
+}
+
+/*
+ * Sends packets from the middle of a message, up to @budget, behind one that was made by
+ * send_data(): they differ from it in PSN and payload alone. Returns how many.
+ */
+static u32 send_train(struct rxe_qp *qp, struct rxe_burst *burst, u32 prod, u32 budget)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->next);
+	struct rxe_train train;
+	struct rxe_txpkt pkt;
+	u8 bth[BTH_LEN];
+	u32 count;
+	u8 opcode;
+
+	if (sq->next == prod || !wqe->sent || wqe->status || wqe->is_inline ||
+	    rxe_swqe_has_response(wqe) || wqe_is_local(wqe) ||
+	    !psn_after(sq->psn, wqe->first_psn) || unlikely(sq->limited))
+		return 0;
+	count = min(budget, train_length(qp, wqe));
+	if (!count || rxe_flow_busy(&sq->flow) ||
+	    !rxe_burst_train(burst, &pkt, qp->pmtu, count, &train))
+		return 0;
+	opcode = opcode_for(wqe_is_write(wqe) ? MSG_WRITE : MSG_SEND, false, false, false, false);
+	packet_bth(qp, bth, opcode | (rxe_qp_is_uc(qp) ? OP_UC_SEND_FIRST : 0), false, false,
+		   qp->pmtu);
+	count = rxe_mem_read_sges_train(qp, wqe->sge, wqe->num_sge,
+					psn_offset(wqe->first_psn, sq->psn, qp->pmtu), &train);
+	rxe_burst_train_close(burst, &pkt, &train, count, bth);
+	sq->unacked += count;
+	sq_advance(qp, wqe, count);
+	return count;
 }
 
 /* Points sq.next to the WQE that contains a PSN not before it. */
@@ -616,8 +673,10 @@ bool rxe_requester_send(struct rxe_qp *qp)
 	rxe_burst_begin(&burst, &sq->flow);
 	while (budget && send_again(qp, &burst, prod))
 		budget--;
-	while (more && budget && send_one(qp, &burst, prod))
+	while (more && budget && send_one(qp, &burst, prod)) {
 		budget--;
+		budget -= send_train(qp, &burst, prod, budget);
+	}
 	if (more && budget && sq_must_ask(qp)) {
 		trace_rxe_resend(qp, RXE_CNT_RESEND_PROBE, psn_add(sq->psn, PSN_MASK));
 		rxe_sq_count(qp, RXE_CNT_RESEND_PROBE, 1);

@@ -613,6 +613,37 @@ static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 }
 
 /*
+ * Packets behind @pkt, which has just been executed, that go on with the same message: in one
+ * step what request() does for each. Neither the message ends with them, nor does its room.
+ * Returns how many.
+ */
+static u32 request_train(struct rxe_qp *qp, const struct rxe_rxpkt *pkt, u32 budget)
+{
+	bool write = pkt->op->flags & OPF_WRITE;
+	struct rxe_rq *rq = &qp->rq;
+	struct rxe_train train;
+	u32 room = write ? rq->length : min_t(u32, rq->room, MSG_LEN_MAX);
+	u32 count;
+
+	if (room <= rq->done || resp_check_opcode(rq->progress, pkt->op))
+		return 0;
+	/* a WRITE has bytes for its last packet, too */
+	room -= rq->done + write;
+	if (!rxe_rx_train(&rq->iter, pkt, min(budget, room / qp->pmtu), &train))
+		return 0;
+	rq->fault.ahead = room;
+	if (write)
+		count = rxe_mem_write_train(qp, rq->rkey, rq->va + rq->done, &train);
+	else
+		count = rxe_mem_write_sges_train(rxe_recv_pd(qp), &rq->fault, rq->sge,
+						 rq->num_sge, rq->done, &train);
+	rxe_rx_skip(&rq->iter, pkt, count);
+	rq->done += (u64)count * qp->pmtu;
+	rq->psn = psn_add(rq->psn, count);
+	return count;
+}
+
+/*
  * What has been worked off has left a hole: a NAK for the first missing packet,
  * once.  It may be merely late; then wait a little.
  */
@@ -737,6 +768,7 @@ static bool work_off(struct rxe_qp *qp)
 	u32 budget = RXE_TASK_BUDGET;
 	struct rxe_rx_iter at;
 	struct rxe_rxpkt pkt;
+	u32 expected;
 
 	rq->fault.paging = false;
 	rq->again = false;
@@ -757,9 +789,13 @@ static bool work_off(struct rxe_qp *qp)
 		if (!held_request(qp)) {
 			if (!next_packet(qp, &pkt, &at, &budget))
 				break;
+			expected = rq->psn;
 			request(qp, &pkt, &at);
 			if (unlikely(rq->fault.paging))
 				rq->iter = at;
+			else if ((pkt.op->flags & OPF_MIDDLE) && pkt.psn == expected &&
+				 rq->psn == psn_add(expected, 1) && !rq->held.count)
+				budget -= min(budget, request_train(qp, &pkt, budget));
 		}
 		if (unlikely(rq->fault.paging)) {
 			/* it is here, and so is what follows: no hole */

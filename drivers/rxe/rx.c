@@ -464,6 +464,64 @@ bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
 	return false;
 }
 
+/**
+ * rxe_rx_train - packets behind the last one that are like it
+ * @it: the walk
+ * @pkt: what rxe_rx_next() has filled last: a good packet without extended headers and pad
+ * @most: packets at most
+ * @train: filled: their payloads
+ *
+ * They have the PSNs that follow, and differ in nothing else but payload. Only packets that
+ * need no sum are looked for.
+ *
+ * Context: the task of the side of the QP that the skb was queued for.
+ * Return: false: there is none.
+ */
+bool rxe_rx_train(const struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32 most,
+		  struct rxe_train *train)
+{
+	const struct rx_cb *cb = RX_CB(it->skb);
+	u32 have = 0;
+	const u8 *at;
+	u32 n;
+
+	if (cb->summed || cb->lent || it->part || it->offset >= cb->end ||
+	    pkt->op->hdr_len != BTH_LEN || BTH_LEN + pkt->payload_len + ICRC_LEN != cb->size)
+		return false;
+	at = rxe_mem_flat_most(it->skb, it->offset, &have);
+	if (!at)
+		return false;
+	train->first = (u8 *)at + BTH_LEN;
+	most = min(most, min(have, cb->end - it->offset) / cb->size);
+	for (n = 0; n < most; n++, at += cb->size)
+		if (!bth_follows(at, pkt->hdr, psn_add(pkt->psn, n + 1)))
+			break;
+	train->payload = pkt->payload_len;
+	train->step = cb->size;
+	train->count = n;
+	return n;
+}
+
+/**
+ * rxe_rx_skip - packets of a train have been consumed
+ * @it: the walk; goes on behind them
+ * @pkt: the packet before them
+ * @count: how many, no more than rxe_rx_train() has found
+ *
+ * Context: as rxe_rx_train().
+ */
+void rxe_rx_skip(struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32 count)
+{
+	u32 size = RX_CB(it->skb)->size;
+	u32 i;
+
+	for (i = 0; trace_rxe_rx_enabled() && i < count; i++)
+		trace_rxe_rx(it->dev, rxe_mem_flat(it->skb, it->offset + i * size, BTH_LEN),
+			     pkt->payload_len);
+	it->index += count;
+	it->offset += count * size;
+}
+
 /* The sum covers the plain IP header: no options, no extension headers. */
 static bool rx_plain_ip(const struct sk_buff *skb)
 {

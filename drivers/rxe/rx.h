@@ -12,6 +12,7 @@
 
 struct rxe_dev;
 struct rxe_qp;
+struct rxe_train;
 struct sk_buff;
 struct sk_buff_head;
 struct sock;
@@ -63,6 +64,9 @@ bool rxe_rx_pkey_ok(const u8 *bth);
 void rxe_rx_ip_header(const struct rxe_rxpkt *pkt, u8 *hdr);
 bool rxe_rx_more(const struct rxe_rx_iter *it);
 bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
+bool rxe_rx_train(const struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32 most,
+		  struct rxe_train *train);
+void rxe_rx_skip(struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32 count);
 struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u64 *counts);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
 void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed, u8 nest);

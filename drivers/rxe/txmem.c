@@ -109,16 +109,25 @@ struct sk_buff *rxe_txmem_skb(u32 len, struct page **page)
 	return skb;
 }
 
+/* Bytes of at most @count packets of @len bytes that fit behind @used; how many these are. */
+static u32 txmem_row(u32 used, u32 len, u32 *count)
+{
+	if (*count > 1)
+		*count = min_t(u32, *count, (TXMEM_BLOCK_SIZE - used) / len);
+	return *count * len;
+}
+
 /**
  * rxe_txmem_bytes - room for a fragment
- * @len: bytes
+ * @len: bytes of a packet
+ * @count: packets; set to as many as there is room for, one at least
  * @page: set to what it was cut from, with a reference for the caller
  * @offset: set to the place in @page
  *
  * Context: bottom halves off, not in hard interrupts.
  * Return: the room, which holds what earlier packets left there, or NULL.
  */
-u8 *rxe_txmem_bytes(u32 len, struct page **page, u32 *offset)
+u8 *rxe_txmem_bytes(u32 len, u32 *count, struct page **page, u32 *offset)
 {
 	struct txmem *mem = this_cpu_ptr(&txmem);
 
@@ -127,7 +136,7 @@ u8 *rxe_txmem_bytes(u32 len, struct page **page, u32 *offset)
 	if (likely(*page)) {
 		get_page(*page);
 		*offset = mem->used;
-		mem->used += len;
+		mem->used += txmem_row(mem->used, len, count);
 	}
 	spin_unlock(&mem->lock);
 	return *page ? (u8 *)page_address(*page) + *offset : NULL;
@@ -137,12 +146,13 @@ u8 *rxe_txmem_bytes(u32 len, struct page **page, u32 *offset)
  * rxe_txmem_grow - room right behind a fragment
  * @page: what the fragment was cut from; its reference is for both
  * @end: of the fragment in @page
- * @len: bytes
+ * @len: bytes of a packet
+ * @count: packets; set to as many as there is room for, one at least
  *
  * Context: as rxe_txmem_bytes().
  * Return: the room, or NULL: something else is there, or the end of the block.
  */
-u8 *rxe_txmem_grow(struct page *page, u32 end, u32 len)
+u8 *rxe_txmem_grow(struct page *page, u32 end, u32 len, u32 *count)
 {
 	struct txmem *mem = this_cpu_ptr(&txmem);
 	u8 *room = NULL;
@@ -150,7 +160,7 @@ u8 *rxe_txmem_grow(struct page *page, u32 end, u32 len)
 	spin_lock(&mem->lock);
 	if (mem->block[mem->current_block] == page && mem->used == end &&
 	    end + len <= TXMEM_BLOCK_SIZE) {
-		mem->used += len;
+		mem->used += txmem_row(end, len, count);
 		room = (u8 *)page_address(page) + end;
 	}
 	spin_unlock(&mem->lock);

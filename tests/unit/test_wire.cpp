@@ -246,3 +246,42 @@ TEST_CASE("wire: FETH")
 	CHECK(feth_type(b) == 0x0f);
 	CHECK(feth_selectivity(b) == 3);
 }
+
+TEST_CASE("wire: the PSN of a BTH is changed, and nothing else")
+{
+	u8 b[BTH_LEN];
+
+	memset(b, 0xee, sizeof(b));
+	bth_set_psn(b, 0xff010203);
+	for (int i = 0; i < 9; i++)
+		CHECK(b[i] == 0xee);
+	CHECK(bth_psn(b) == 0x010203);
+}
+
+TEST_CASE("wire: a BTH follows another one if all but the PSN is equal")
+{
+	u8 like[BTH_LEN], b[BTH_LEN];
+	struct bth_fields f;
+
+	memset(&f, 0, sizeof(f));
+	f.opcode = OP_RC_SEND_MIDDLE;
+	f.mig = true;
+	f.pkey = 0xffff;
+	f.dqpn = 0x123456;
+	f.psn = 0xffffff;
+	bth_write(like, &f);
+	memcpy(b, like, sizeof(b));
+	bth_set_psn(b, 0);
+	CHECK(bth_follows(b, like, 0));
+	CHECK(!bth_follows(b, like, 1));
+	CHECK(!bth_follows(b, like, 0xffffff));
+	for (int bit = 0; bit < 8 * (int)sizeof(b); bit++) {
+		b[bit / 8] ^= (u8)(1 << bit % 8);
+		CHECK(!bth_follows(b, like, 0));
+		b[bit / 8] ^= (u8)(1 << bit % 8);
+	}
+	/* whoever asks for an ACK is followed by one who does not */
+	like[8] |= 0x80;
+	CHECK(!bth_follows(like, like, 0xffffff));
+	CHECK(bth_follows(b, like, 0));
+}

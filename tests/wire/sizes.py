@@ -293,18 +293,21 @@ def chain(opcode, there, here, count, length):
         yield wr
 
 
+def veth(gso, tunnel):
+    """Whether the driver makes bursts, and whether the veth pair takes them whole."""
+    for space, netdev in (("ns1", "veth0"), ("ns2", "veth1")):
+        subprocess.run(["ip", "netns", "exec", space, "ethtool", "-K", netdev, "gso", gso,
+                        "tx-udp_tnl-segmentation", tunnel], check=True, capture_output=True)
+
+
 @contextlib.contextmanager
 def bursts_cut():
     """The driver makes bursts, and its segmenter cuts them."""
-    def switch(gso, tunnel):
-        for space, netdev in (("ns1", "veth0"), ("ns2", "veth1")):
-            subprocess.run(["ip", "netns", "exec", space, "ethtool", "-K", netdev, "gso", gso,
-                            "tx-udp_tnl-segmentation", tunnel], check=True, capture_output=True)
-    switch("on", "off")
+    veth("on", "off")
     try:
         yield
     finally:
-        switch("off", "on")
+        veth("off", "on")
 
 
 def payload_that_changes():

@@ -254,6 +254,30 @@ static inline u32 bth_psn(const u8 *b)
 }
 
 /**
+ * bth_set_psn() - change the PSN of a header
+ * @b: first byte of the BTH
+ * @psn: new one, 24 bits
+ */
+static inline void bth_set_psn(u8 *b, u32 psn)
+{
+	wire_put24(b + 9, psn);
+}
+
+/**
+ * bth_follows() - does a packet go on like another one
+ * @b: first byte of its BTH
+ * @like: first byte of the other one's
+ * @psn: PSN that it must have, 24 bits
+ *
+ * Return: true if both say the same, but that this one has the PSN, and asks for no ACK.
+ */
+static inline bool bth_follows(const u8 *b, const u8 *like, u32 psn)
+{
+	return wire_get32(b) == wire_get32(like) && wire_get32(b + 4) == wire_get32(like + 4) &&
+	       wire_get32(b + 8) == psn;
+}
+
+/**
  * bth_write() - write a whole Base Transport Header
  * @b: BTH_LEN bytes, each of them is written
  * @f: the fields; reserved bits and the version become 0
