@@ -802,7 +802,9 @@ static bool work_off(struct rxe_qp *qp)
 			rxe_answer_pending(qp);
 			return rq->again;
 		}
-		answers_go(qp);
+		/* a READ is answered first, together with those before it */
+		if (!rq->read.active)
+			answers_go(qp);
 		budget -= min(budget, 1 + rq->cost);
 		rq->cost = 0;
 	}

@@ -97,6 +97,19 @@ gathered() {
 	[ "$received" -lt 2500 ] || bad "$received ACKs for 5000 messages"
 }
 
+# READs that came in one skb are answered in one, or in two if they are very many.
+answered_together() {
+	local asked answers
+
+	asked=$(skbs) answers=$(n2 cat /sys/class/net/veth1/statistics/rx_packets)
+	perftest ib_read_bw -s 64 -n 20000 || return
+	asked=$(($(skbs) - asked))
+	answers=$(($(n2 cat /sys/class/net/veth1/statistics/rx_packets) - answers))
+	echo "$asked skbs with requests, $answers with responses"
+	[ $((2 * answers)) -le $((3 * asked)) ] ||
+		bad "$answers skbs to answer the READs of $asked"
+}
+
 # elsewhere PROGRAM...: a stream of requests and all that it brings about moves to another
 # CPU than that of who posts them; and none of them overtakes another on the way
 elsewhere() {
@@ -179,6 +192,7 @@ most=$((PATIENCE > 60 ? 80 : 60))
 check gathered-events burst whole 1 $most perftest ib_send_bw -s 64 -n 5000 -e
 GID_KIND=v6 check gathered-ipv6 gathered
 check gathered-reads burst whole 1 80 perftest ib_read_bw -s 64 -n 5000
+check reads-answered answered_together
 check reads-elsewhere elsewhere ib_read_bw -s 64 -n 20000
 check atomics-elsewhere elsewhere ib_atomic_bw -n 20000
 check in-order-reads taken_away ib_read_bw -s 65536 -n 1000
