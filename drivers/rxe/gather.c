@@ -8,10 +8,15 @@
  * very one: such posts stay in the ring, where whatever runs the send queue next
  * finds them. That is
  *
- *   a worker on another CPU      when enough for a burst are there
- *   the post itself              if the worker does not come
+ *   a worker on another CPU      called when some are there; more are until it comes
+ *   the post itself              if the worker does not come, or there is no other CPU
  *   an ACK or a response         to what is on its way
- *   the timer                    when posts have ceased; about a round trip later
+ *   the timer                    when posts have ceased; a few round trips later
+ *
+ * With a worker, two CPUs share what a message costs: the system calls of the process, and
+ * all the rest. The process sends nothing itself then, which would take it several times as
+ * long as the next post. Nor does it often arm the timer, which is dear in a guest: that goes
+ * on by itself as long as the stream does.
  *
  * The responses to READs send the next, on the CPU that they come to. What else would
  * send them runs elsewhere, and its requests might overtake those; so as long as
@@ -19,8 +24,9 @@
  * another CPU: its requests are answered there, on the same host, and the responses
  * follow them.
  *
- * Whoever takes completions after each post or after a few never has a post left:
- * what counts is how many posts it made in a row until now.
+ * Whoever takes completions after each post or after a few has no post left: what counts
+ * is how many posts it made in a row until now. One that begins to do so after a stream has
+ * the first few of them wait for the timer.
  *
  * Nothing here is exact, and nothing depends on it: posts of several threads may
  * race for the numbers. What counts is that the timer runs after the last post
@@ -32,18 +38,28 @@
 
 #include "rxe.h"
 
-/* Posts in a row that are sent at once */
+/* Posts in a row that are sent at once with one CPU, and the fewest that make a burst */
 #define ROW_SENT	4
-/* Posts in a row from which it is worth it to let some wait */
+/* Posts in a row from which it is worth it to let some wait; as many as are remembered */
 #define ROW_WORTH	12
+#define ROW_MOST	32
 /* Messages of a burst, and the bytes of packets that fit into one skb */
 #define GATHER_POSTS	32
 #define GATHER_BYTES	60000
+/* Posts that wait when a worker is called, and bursts of them when it is late */
+#define GATHER_CALL	8
+#define GATHER_LATE	4
+/* As many as the ring has, less a part of it: then it is late, too */
+#define GATHER_SPARE	4
 /* Headers of a message, roughly */
 #define GATHER_HEADERS	64
-/* How long the timer waits, and how often it does while posts still come */
+/*
+ * How long the timer waits, and how often while posts still come; with a worker it waits
+ * several times as long, and so many times less often
+ */
 #define WAIT_LEAST_NS	(10 * NSEC_PER_USEC)
 #define WAIT_MOST_NS	(50 * NSEC_PER_USEC)
+#define WAIT_TIMES	4
 #define WAIT_ROUNDS	4
 /* The same while responses are to come */
 #define WAIT_RESPONSES	32
@@ -52,9 +68,17 @@ static bool gather = true;
 module_param(gather, bool, 0644);
 MODULE_PARM_DESC(gather, "send small messages that are posted in a row together (default: yes)");
 
+/* Whether a worker can send while the process goes on */
+static bool gather_shares(void)
+{
+	return num_online_cpus() > 1;
+}
+
 static u64 gather_wait(const struct rxe_qp *qp)
 {
-	return clamp_t(u64, READ_ONCE(qp->sq.rto.srtt_ns), WAIT_LEAST_NS, WAIT_MOST_NS);
+	u64 wait = clamp_t(u64, READ_ONCE(qp->sq.rto.srtt_ns), WAIT_LEAST_NS, WAIT_MOST_NS);
+
+	return gather_shares() ? WAIT_TIMES * wait : wait;
 }
 
 /* Whether responses are to come that send what is left; as far as one can tell. */
@@ -73,17 +97,29 @@ static bool gather_streams(struct rxe_qp *qp)
 
 	if (taken != READ_ONCE(g->taken)) {
 		WRITE_ONCE(g->taken, taken);
-		WRITE_ONCE(g->rows, (3 * READ_ONCE(g->rows) + row) / 4);
+		WRITE_ONCE(g->rows, (3 * READ_ONCE(g->rows) + min_t(u32, row, ROW_MOST)) / 4);
 		row = 1;
 	}
 	WRITE_ONCE(g->row, row);
-	return (row > ROW_SENT || gather_expects(qp)) &&
+	return (row > ROW_SENT || gather_shares() || gather_expects(qp)) &&
 	       max(row, READ_ONCE(g->rows)) >= ROW_WORTH;
 }
 
-static bool gather_calls(struct rxe_qp *qp)
+/* Whether @left posts are too many to wait: the worker is late, or there is none. */
+static bool gather_full(const struct rxe_qp *qp, u32 left, u32 most)
 {
-	return num_online_cpus() > 1 && rxe_task_queue(&qp->sq.task);
+	if (gather_expects(qp))
+		return false;
+	if (!gather_shares())
+		return left >= most;
+	return left >= min(GATHER_LATE * most, qp->sq.mask - qp->sq.mask / GATHER_SPARE);
+}
+
+/* Has the worker come for what waits; it may have been called before, and not be there yet. */
+static void gather_call(struct rxe_qp *qp, u32 left, u32 most)
+{
+	if (gather_shares() && !gather_expects(qp) && !(left % min_t(u32, most, GATHER_CALL)))
+		rxe_task_queue(&qp->sq.task);
 }
 
 /**
@@ -102,15 +138,14 @@ bool rxe_gather_post(struct rxe_qp *qp)
 	if (!most || !gather_streams(qp))
 		return false;
 	left = READ_ONCE(g->left) + 1;
-	if (left >= 2 * most && !gather_expects(qp))
-		return false;	/* the worker is late */
-	if (left == most && !gather_expects(qp) && !gather_calls(qp))
+	if (gather_full(qp, left, most))
 		return false;
 	/* what is in the ring is there before it is counted: see rxe_gather_pull() */
 	smp_wmb();
 	WRITE_ONCE(g->left, left);
+	gather_call(qp, left, most);
 	/*
-	 * If it is armed already, it has not fired: its exchange comes behind
+	 * If it is armed already, it looks once more: its exchange comes behind
 	 * ours, and its run of the task finds what is in the ring now.
 	 */
 	if (!atomic_xchg(&g->armed, 1))
@@ -130,8 +165,10 @@ void rxe_gather_pull(struct rxe_qp *qp)
 {
 	struct rxe_gather *g = &qp->sq.gather;
 
-	if (READ_ONCE(g->left))
-		xchg(&g->left, 0);	/* and its full barrier */
+	if (!READ_ONCE(g->left))
+		return;
+	xchg(&g->left, 0);	/* and its full barrier */
+	WRITE_ONCE(g->pulls, g->pulls + 1);
 }
 
 /**
@@ -153,24 +190,25 @@ void rxe_gather_pulled(struct rxe_qp *qp, u32 length, bool read)
 		WRITE_ONCE(g->most, most);
 	if (read != g->reads)
 		WRITE_ONCE(g->reads, read);
-	WRITE_ONCE(g->pulls, g->pulls + 1);
 }
 
 /* Whether to wait once more, for posts or for responses */
 static bool gather_goes_on(const struct rxe_qp *qp, u32 left)
 {
 	const struct rxe_gather *g = &qp->sq.gather;
+	u32 rounds = gather_expects(qp) ? WAIT_RESPONSES : WAIT_ROUNDS;
 
-	if (gather_expects(qp))
-		return g->rounds < WAIT_RESPONSES;
-	return g->rounds < WAIT_ROUNDS && left != g->left_before;
+	if (gather_shares())
+		rounds /= WAIT_TIMES;
+	return g->rounds < rounds && (gather_expects(qp) || left != g->left_before);
 }
 
 /*
  * Posts still come: wait for more of them. They have ceased: call the worker, and if
- * it has not come after another round, have softirq do it. That is not the first
+ * it has not come after another round, have softirq send them. That is not the first
  * choice, because what softirq sends stays on this CPU for a while, and a worker might
- * send behind it and be faster.
+ * send behind it and be faster. If none wait, but some have since the last round, there
+ * is a stream, and more will.
  */
 static enum hrtimer_restart gather_expired(struct hrtimer *t)
 {
@@ -184,12 +222,13 @@ static enum hrtimer_restart gather_expired(struct hrtimer *t)
 		g->pulls_before = pulls;
 		g->rounds = 0;
 		g->called = false;
+		wait = !left && gather_shares();
 	}
 	if (left && gather_goes_on(qp, left)) {
 		g->rounds++;
 		wait = true;
-	} else if (left && !g->called && num_online_cpus() > 1) {
-		gather_calls(qp);
+	} else if (left && !g->called && gather_shares()) {
+		rxe_task_queue(&qp->sq.task);
 		g->called = true;
 		wait = true;
 	}

@@ -16,10 +16,10 @@ struct rxe_qp;
  * @row: posts since it took some
  * @rows: how many posts make a row, smoothed
  * @left: posts in the ring that wait
- * @most: that may wait until a worker is called, unless responses are to come;
- *	0: messages too large
+ * @most: that make a burst; several of these may wait for a worker, and more for
+ *	responses; 0: messages too large
  * @reads: the messages are READs or atomics
- * @pulls: how often all were taken
+ * @pulls: how often some that waited were taken
  * @left_before: when the timer looked last
  * @pulls_before: likewise
  * @rounds: of the timer, since then

@@ -337,7 +337,7 @@ int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return -EINVAL;
 	}
 	if (qp->is_user) {
-		if (!rxe_gather_post(qp))
+		if (state != IB_QPS_RTS || !rxe_gather_post(qp))
 			rxe_task_run(&qp->sq.task);
 		return 0;
 	}

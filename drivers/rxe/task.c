@@ -195,12 +195,18 @@ static void task_rest_bh(struct rxe_task *task)
 	tasklet_schedule(&task->bh);
 }
 
-/* The CPU that shares the work with this one */
+/* The CPU that shares the work with this one: its neighbour, or else any other one */
 static int partner_cpu(void)
 {
-	int cpu = raw_smp_processor_id() ^ 1;
+	unsigned int here = raw_smp_processor_id();
+	unsigned int cpu = here ^ 1;
 
-	return cpu < nr_cpu_ids && cpu_online(cpu) ? cpu : WORK_CPU_UNBOUND;
+	if (cpu >= nr_cpu_ids || !cpu_online(cpu)) {
+		cpu = cpumask_first(cpu_online_mask);
+		if (cpu == here)
+			cpu = cpumask_next(here, cpu_online_mask);
+	}
+	return cpu < nr_cpu_ids ? cpu : WORK_CPU_UNBOUND;
 }
 
 /**
@@ -208,7 +214,8 @@ static int partner_cpu(void)
  * @task: the task
  *
  * For bulk data, where the sender of a packet and its receiver each have enough
- * to do: summing and copying.  When both are on one host, the one calls the
+ * to do: summing and copying; and for streams of small messages, where the process that
+ * posts them has.  When both are on one host, the one calls the
  * other to the partner of its CPU, and is called back; left to the scheduler,
  * both would be put on the CPU of the waker as soon as all CPUs have something
  * to do.  The worker may be late all the same, so the caller falls back to
