@@ -802,8 +802,8 @@ static bool work_off(struct rxe_qp *qp)
 			rxe_answer_pending(qp);
 			return rq->again;
 		}
-		/* a READ is answered first, together with those before it */
-		if (!rq->read.active)
+		/* a short READ is answered first, together with those before it */
+		if (!rq->read.active || rq->read.left > qp->pmtu)
 			answers_go(qp);
 		budget -= min(budget, 1 + rq->cost);
 		rq->cost = 0;
@@ -814,8 +814,8 @@ static bool work_off(struct rxe_qp *qp)
 	}
 	if (budget)
 		look_for_hole(qp);
-	/* one answer for all that has been kept */
-	if (budget || !rq->held.count)
+	/* one answer for all that has been kept; a READ without one speaks for what was before */
+	if ((budget || !rq->held.count) && !rq->read.active)
 		rxe_answer_pending(qp);
 	return !budget;
 }

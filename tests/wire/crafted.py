@@ -587,6 +587,30 @@ def read_then_write():
         test.acked()
 
 
+@case("read-at-the-end-of-a-round")
+def read_at_the_end():
+    """An ACK that is due does not speak for a READ that has no response yet: the responder
+    works off a backlog in rounds, and the READ is where one of them may end."""
+    with Stranger() as test:
+        test.memory.put(DATA)
+        for count in range(56, 72):
+            read = psn_add(test.psn, count)
+            for index in range(1, count):
+                test.write(b"many", SIZE - 64, psn=psn_add(test.psn, index),
+                           ackreq=index == count - 1)
+            test.send(roce.READ_REQUEST, test.reth(64), psn=read)
+            test.write(b"first", SIZE - 64)
+            test.step(count + 1, count + 1)
+            answer = test.next()
+            while answer and answer.opcode == roce.ACK:
+                check(answer.psn != read, f"an ACK for READ {count} comes before its response")
+                answer = test.next()
+            check(answer, "no response")
+            equal((answer.opcode, answer.psn, answer.payload),
+                  (roce.RESP_ONLY, read, DATA[:64]), "response")
+        test.good_write()
+
+
 # ---- receiver not ready ---------------------------------------------------------
 
 @case("rnr")
