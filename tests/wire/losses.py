@@ -372,8 +372,9 @@ def tail_lost(read):
                 test.post(e.IBV_WR_RDMA_READ, 2 * MTU, wr_id=count)
                 first = test.asked_read(plan(psn, test), 2 * MTU)
                 parts_of(test, psn, 2, [0], DATA, count + 1)
-                # a round trip is known from that, too, and what is left waits for the next one
-                most = wait + max(wait, rto(test))
+                # a round trip is known from that, too, which lasted as long as this program
+                # took; what is left waits for the next one
+                most = time.time() - first.stamp + 2 * max(wait, rto(test))
                 again = test.asked_read(plan(psn + 1, test), MTU, MTU)
                 parts_of(test, psn + 1, 1, [0], DATA[MTU:], count + 1)
                 psn += 1
