@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The fastest CRC-32 of a kernel whose library computes it from tables.
+ * The fastest CRC-32 that this machine has.
  *
- * The crypto API of such a kernel often has "crc32" on the CPU's carry-less
- * multiplication, ten times as fast. What is there differs by architecture and
- * configuration, so both are timed once, on the lengths that matter, and the
- * shortest length from which the crypto API wins is kept. It needs to be proved
- * equal first; anything odd leaves the library in charge.
+ * The library of an older kernel computes it from tables, and its crypto API
+ * often has "crc32" on the CPU's carry-less multiplication, ten times as fast.
+ * The library of a newer kernel always takes that instruction, and where the
+ * CPU is emulated (a guest without KVM) tables are two and a half times as fast
+ * as that. So the library and one other way are timed once, on the lengths that
+ * matter, and the shortest length from which the other one wins is kept. It
+ * needs to be proved equal first; anything odd leaves the library in charge.
  */
 #define RXE_COMPAT_KERNEL_CRC32
 
 #include <linux/crc32.h>
 
-#if !RXE_HAVE_CRC32_OPTIMIZATIONS && RXE_HAVE_CRYPTO_ALLOC_SHASH
+#if RXE_HAVE_CRC32_OPTIMIZATIONS || RXE_HAVE_CRYPTO_ALLOC_SHASH
 
-#include <crypto/hash.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/preempt.h>
@@ -24,11 +25,71 @@
 
 #define LONGEST	4096
 
+static size_t other_from = SIZE_MAX;	/* shorter ones go to the library */
+
+#if RXE_HAVE_CRC32_OPTIMIZATIONS
+
+#include <linux/unaligned.h>
+
+#define TABLES	8
+
+/* [n][byte]: the sum of a byte with n zeros behind it; set once, before any packet */
+static u32 (*tables)[256];
+
+static u32 other_sum(u32 crc, const void *p, size_t len)
+{
+	const u8 *at = p;
+
+	for (; len >= TABLES; at += TABLES, len -= TABLES) {
+		u32 low = crc ^ get_unaligned_le32(at);
+		u32 high = get_unaligned_le32(at + 4);
+
+		crc = tables[7][low & 0xff] ^ tables[6][low >> 8 & 0xff] ^
+		      tables[5][low >> 16 & 0xff] ^ tables[4][low >> 24] ^
+		      tables[3][high & 0xff] ^ tables[2][high >> 8 & 0xff] ^
+		      tables[1][high >> 16 & 0xff] ^ tables[0][high >> 24];
+	}
+	while (len--)
+		crc = tables[0][(crc ^ *at++) & 0xff] ^ crc >> 8;
+	return crc;
+}
+
+static const char *other_name(void)
+{
+	return "tables";
+}
+
+/* A library that is not the CPU's own instruction is tables itself. */
+static bool other_start(void)
+{
+	static const u8 zeros[TABLES];
+	unsigned int byte, behind;
+
+	if (!(crc32_optimizations() & CRC32_LE_OPTIMIZATION))
+		return false;
+	tables = kmalloc_array(TABLES, sizeof(*tables), GFP_KERNEL);
+	if (!tables)
+		return false;
+	for (behind = 0; behind < TABLES; behind++)
+		for (byte = 0; byte < ARRAY_SIZE(*tables); byte++)
+			tables[behind][byte] = crc32_le(byte, zeros, behind + 1);
+	return true;
+}
+
+static void other_stop(void)
+{
+	kfree(tables);
+	tables = NULL;
+}
+
+#else
+
+#include <crypto/hash.h>
+
 static struct crypto_shash *shash_crc32;	/* set once, before any packet */
-static size_t shash_from = SIZE_MAX;		/* shorter ones go to the library */
 
 /* The state of "crc32" is the running sum itself, in CPU order. */
-static u32 crc32_by_shash(u32 crc, const void *p, size_t len)
+static u32 other_sum(u32 crc, const void *p, size_t len)
 {
 	SHASH_DESC_ON_STACK(desc, shash_crc32);
 	u32 sum = crc;
@@ -41,8 +102,35 @@ static u32 crc32_by_shash(u32 crc, const void *p, size_t len)
 	return sum;
 }
 
+static const char *other_name(void)
+{
+	return crypto_tfm_alg_driver_name(crypto_shash_tfm(shash_crc32));
+}
+
+static bool other_start(void)
+{
+	struct crypto_shash *tfm = crypto_alloc_shash("crc32", 0, 0);
+
+	if (IS_ERR(tfm))
+		return false;
+	if (crypto_shash_descsize(tfm) != sizeof(u32)) {
+		crypto_free_shash(tfm);
+		return false;
+	}
+	shash_crc32 = tfm;
+	return true;
+}
+
+static void other_stop(void)
+{
+	crypto_free_shash(shash_crc32);
+	shash_crc32 = NULL;
+}
+
+#endif
+
 /**
- * rxe_compat_crc32_le() - crc32_le() by the faster of library and crypto API
+ * rxe_compat_crc32_le() - crc32_le() by the faster of the library and the other way
  * @crc: state before
  * @p: bytes
  * @len: how many
@@ -52,9 +140,9 @@ static u32 crc32_by_shash(u32 crc, const void *p, size_t len)
  */
 u32 rxe_compat_crc32_le(u32 crc, const void *p, size_t len)
 {
-	if (len < shash_from)
+	if (len < other_from)
 		return crc32_le(crc, p, len);
-	return crc32_by_shash(crc, p, len);
+	return other_sum(crc, p, len);
 }
 
 /* Nanoseconds that @len bytes take, the best of a few runs. */
@@ -76,7 +164,7 @@ static u64 time_one(u32 (*sum)(u32 crc, const void *p, size_t len), const u8 *bu
 	return best;
 }
 
-static u32 crc32_by_library(u32 crc, const void *p, size_t len)
+static u32 library_sum(u32 crc, const void *p, size_t len)
 {
 	return crc32_le(crc, p, len);
 }
@@ -88,10 +176,34 @@ static bool same_sums(const u8 *buf)
 
 	for (skew = 0; skew < 16; skew += 3)
 		for (len = 1; len + skew <= LONGEST; len += 61)
-			if (crc32_by_shash(len, buf + skew, len) !=
+			if (other_sum(len, buf + skew, len) !=
 			    crc32_le(len, buf + skew, len))
 				return false;
 	return true;
+}
+
+/* The shortest length from which the other way wins, SIZE_MAX if it is none. */
+static size_t wins_from(u8 *buf)
+{
+	static const size_t lengths[] = { LONGEST, 1024, 512, 256, 64 };
+	size_t from = SIZE_MAX;
+	unsigned int i;
+
+	for (i = 0; i < LONGEST; i++)
+		buf[i] = i * 167 + (i >> 8);
+	if (!same_sums(buf))
+		return SIZE_MAX;
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		u64 other = time_one(other_sum, buf, lengths[i]);
+		u64 library = time_one(library_sum, buf, lengths[i]);
+
+		pr_debug("rxe: CRC-32 of %zu bytes: %llu ns by %s, %llu ns by the library\n",
+			 lengths[i], other, other_name(), library);
+		if (other >= library)
+			break;
+		from = lengths[i];
+	}
+	return from;
 }
 
 /**
@@ -101,60 +213,30 @@ static bool same_sums(const u8 *buf)
  */
 void rxe_compat_crc32_init(void)
 {
-	static const size_t lengths[] = { LONGEST, 1024, 512, 256 };
-	struct crypto_shash *tfm;
-	size_t from = SIZE_MAX;
-	unsigned int i;
 	u8 *buf;
 
-	tfm = crypto_alloc_shash("crc32", 0, 0);
-	if (IS_ERR(tfm))
+	if (!other_start())
 		return;
 	buf = kmalloc(LONGEST, GFP_KERNEL);
-	if (!buf)
-		goto library;
-	for (i = 0; i < LONGEST; i++)
-		buf[i] = i * 167 + (i >> 8);
-
-	shash_crc32 = tfm;
-	if (crypto_shash_descsize(tfm) != sizeof(u32) || !same_sums(buf))
-		goto library;
-	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
-		u64 shash = time_one(crc32_by_shash, buf, lengths[i]);
-		u64 library = time_one(crc32_by_library, buf, lengths[i]);
-
-		pr_debug("rxe: CRC-32 of %zu bytes: %llu ns by %s, %llu ns by the library\n",
-			 lengths[i], shash,
-			 crypto_tfm_alg_driver_name(crypto_shash_tfm(tfm)), library);
-		if (shash >= library)
-			break;
-		from = lengths[i];
-	}
-	if (from == SIZE_MAX)
-		goto library;
+	if (buf)
+		other_from = wins_from(buf);
 	kfree(buf);
-	shash_from = from;
-	return;
-
-library:
-	kfree(buf);
-	shash_crc32 = NULL;
-	crypto_free_shash(tfm);
+	if (other_from == SIZE_MAX)
+		other_stop();
 }
 
 /**
- * rxe_compat_crc32_exit() - give the crypto API's object back
+ * rxe_compat_crc32_exit() - give back what the other way needs
  *
  * Context: process context; no device is left.
  */
 void rxe_compat_crc32_exit(void)
 {
-	if (!shash_crc32)
+	if (other_from == SIZE_MAX)
 		return;
-	WRITE_ONCE(shash_from, SIZE_MAX);
+	WRITE_ONCE(other_from, SIZE_MAX);
 	synchronize_rcu();	/* a late datagram in the receive softirq */
-	crypto_free_shash(shash_crc32);
-	shash_crc32 = NULL;
+	other_stop();
 }
 
 #endif

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What compat needs for the life of the module, on kernels where it needs any:
- * set up when the driver offers its link type, given back when the driver has
- * unregistered its last device.
+ * What compat needs for the life of the module: set up when the driver offers
+ * its link type, given back when the driver has unregistered its last device.
  */
 #define RXE_COMPAT_KERNEL_MODULE
 
 #include <linux/crc32.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_netlink.h>
-
-#if !RXE_HAVE_CRC32_OPTIMIZATIONS || !RXE_HAVE_RDMA_LINK_OPS
 
 #if !RXE_HAVE_RDMA_LINK_OPS
 
@@ -79,5 +76,3 @@ void rxe_compat_ib_unregister_driver(enum rdma_driver_id id)
 	devices_close(id);
 	rxe_compat_crc32_exit();
 }
-
-#endif /* !RXE_HAVE_CRC32_OPTIMIZATIONS || !RXE_HAVE_RDMA_LINK_OPS */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * CRC-32 at the speed of the machine. Where the kernel's library is not built on
- * the CPU's own instructions, its crypto API may be: compat/crc32.c measures.
+ * CRC-32 at the speed of the machine, which is not always that of the kernel's
+ * library: compat/crc32.c measures.
  */
 #ifndef RXE_COMPAT_LINUX_CRC32_H
 #define RXE_COMPAT_LINUX_CRC32_H
 
 #include_next <linux/crc32.h>
 
-#if !RXE_HAVE_CRC32_OPTIMIZATIONS && RXE_HAVE_CRYPTO_ALLOC_SHASH
+#if RXE_HAVE_CRC32_OPTIMIZATIONS || RXE_HAVE_CRYPTO_ALLOC_SHASH
 
 void rxe_compat_crc32_init(void);
 void rxe_compat_crc32_exit(void);

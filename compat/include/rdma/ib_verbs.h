@@ -355,15 +355,11 @@ rxe_compat_rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs, int co
 
 #endif /* !RXE_HAVE_RDMA_STAT_DESC */
 
-/* Where compat has set something up, it ends with the last device (module.c). */
-#if !RXE_HAVE_CRC32_OPTIMIZATIONS || !RXE_HAVE_IB_DEVICE_OPS
-
+/* What compat has set up ends with the last device (module.c). */
 void rxe_compat_ib_unregister_driver(enum rdma_driver_id id);
 
 #ifndef RXE_COMPAT_KERNEL_MODULE
 #define ib_unregister_driver rxe_compat_ib_unregister_driver
-#endif
-
 #endif
 
 #endif /* RXE_COMPAT_RDMA_IB_VERBS_H */

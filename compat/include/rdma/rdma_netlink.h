@@ -29,14 +29,10 @@ void rxe_compat_rdma_link_unregister(struct rdma_link_ops *ops);
 
 #endif /* !RXE_HAVE_RDMA_LINK_OPS */
 
-#if !RXE_HAVE_CRC32_OPTIMIZATIONS || !RXE_HAVE_RDMA_LINK_OPS
-
 void rxe_compat_rdma_link_register(struct rdma_link_ops *ops);
 
 #ifndef RXE_COMPAT_KERNEL_MODULE
 #define rdma_link_register rxe_compat_rdma_link_register
-#endif
-
 #endif
 
 #endif /* RXE_COMPAT_RDMA_RDMA_NETLINK_H */
