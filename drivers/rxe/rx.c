@@ -544,13 +544,54 @@ static u32 rx_payload(const struct sk_buff *skb, const struct opcode_info *op)
 }
 
 /*
+ * Whether large messages come one after the other, and nobody waits for just this one, which
+ * would be late by as long as a worker is: several have begun since this side of the
+ * connection has sent a request of its own, or more READs are on their way.
+ */
+static bool rx_streams(struct rxe_qp *qp, const struct opcode_info *op)
+{
+	u32 psn, row;
+
+	if (op->flags & OPF_RESPONSE)
+		return READ_ONCE(qp->sq.reads_tail) - READ_ONCE(qp->sq.reads_head) > 1;
+	/* what several CPUs race for here need not be exact */
+	psn = READ_ONCE(qp->sq.psn);
+	row = READ_ONCE(qp->rq.row);
+	if (psn != READ_ONCE(qp->rq.row_psn)) {
+		WRITE_ONCE(qp->rq.row_psn, psn);
+		row = 0;
+	}
+	if (row < RXE_BULK_ROW && (op->flags & OPF_START))
+		row++;
+	if (row != READ_ONCE(qp->rq.row))
+		WRITE_ONCE(qp->rq.row, row);
+	return row >= RXE_BULK_ROW;
+}
+
+/*
+ * Whether a burst without sums is worth another CPU, only to be copied: a large one of a
+ * stream is, and what comes behind one that has been left to that CPU, as long as that
+ * seems to come: with several waiting it is done here, while they are in the cache.
+ */
+static bool rx_is_bulk_copy(struct rxe_qp *qp, const struct sk_buff *skb,
+			    const struct opcode_info *op, u32 waiting)
+{
+	bool streams;
+
+	if ((op->flags & (OPF_START | OPF_END)) == (OPF_START | OPF_END))
+		return false;
+	streams = rx_streams(qp, op);
+	return waiting < RXE_BULK_COPIES &&
+	       (waiting > 0 || (streams && skb->len >= RXE_BULK_BURST));
+}
+
+/*
  * Whether the work on an skb just queued is worth another CPU: bulk data in the
  * middle of a message, or behind others that wait, and answers that let bulk
- * data go.  Not if so much waits that there seems to be no CPU free, not if there
- * is nothing to be summed: to copy is faster than to wake somebody up; nor while
+ * data go.  Not if so much waits that there seems to be no CPU free; nor while
  * one side waits for the other to fill a hole: a worker may be late.
  */
-static bool rx_is_bulk(const struct rxe_qp *qp, const struct sk_buff *skb,
+static bool rx_is_bulk(struct rxe_qp *qp, const struct sk_buff *skb,
 		       const struct opcode_info *op, u32 waiting)
 {
 	u32 payload = rx_payload(skb, op);
@@ -563,8 +604,9 @@ static bool rx_is_bulk(const struct rxe_qp *qp, const struct sk_buff *skb,
 		return READ_ONCE(qp->sq.bulk) && waiting < 4;
 	if (payload > RXE_MAX_PAYLOAD)
 		return !READ_ONCE(qp->rq.flow.light);	/* a READ */
-	return RX_CB(skb)->summed && payload >= RXE_BULK_PAYLOAD &&
-	       (waiting > 0 || !(op->flags & OPF_END));
+	if (!RX_CB(skb)->summed)
+		return rx_is_bulk_copy(qp, skb, op, waiting);
+	return payload >= RXE_BULK_PAYLOAD && (waiting > 0 || !(op->flags & OPF_END));
 }
 
 /* The requester has to be left before it can be handed the responses without a copy. */

@@ -110,21 +110,40 @@ answered_together() {
 		bad "$answers skbs to answer the READs of $asked"
 }
 
-# elsewhere PROGRAM...: a stream of requests and all that it brings about moves to another
-# CPU than that of who posts them; and none of them overtakes another on the way
+# elsewhere DEV PROGRAM...: of a stream of requests that rxe1 sends, and all that it brings
+# about, DEV's part moves to another CPU than that of who posts them; and none of them
+# overtakes another on the way
 elsewhere() {
-	local what before=() names=(runs_work rcvd_seq_err resend_response)
+	local dev=$1 what now wrong=0 before=()
+	local names=("$dev:runs_work" rxe0:out_of_seq_request rxe0:rx_queue_full rxe1:rcvd_seq_err
+		rxe1:resend_response)
 
+	shift
 	[ "$(nproc)" -gt 1 ] || { skip "one CPU"; return; }
-	for what in "${names[@]}"; do before+=("$(counter rxe1 "$what")"); done
+	for what in "${names[@]}"; do before+=("$(counter "${what%:*}" "${what#*:}")"); done
 	perftest "$@" || return
 	for what in "${!names[@]}"; do
-		before[what]=$(($(counter rxe1 "${names[what]}") - before[what]))
-		echo "${before[what]} ${names[what]}"
+		now=$(counter "${names[what]%:*}" "${names[what]#*:}")
+		before[what]=$((now - before[what]))
+		echo "${names[what]}: ${before[what]}"
 	done
 	[ "${before[0]}" -ge 1 ] || bad "no worker came" || return
-	[ $((before[1] + before[2])) -eq 0 ] ||
-		bad "${before[1]} NAKs and ${before[2]} missing responses, though nothing is lost"
+	for what in "${before[@]:1}"; do wrong=$((wrong + what)); done
+	[ $wrong -eq 0 ] || bad "out of order or missing, though nothing is lost (see above)"
+}
+
+# here COUNT PROGRAM...: who waits for each of COUNT large messages does not wait for a worker
+here() {
+	local count=$1 before=() runs dev
+
+	for dev in 0 1; do before+=("$(counter rxe$dev runs_work)"); done
+	shift
+	perftest "$@" -n "$count" || return
+	for dev in 0 1; do
+		runs=$(($(counter rxe$dev runs_work) - before[dev]))
+		echo "rxe$dev: $runs runs by workers"
+		[ $((10 * runs)) -lt "$count" ] || bad "rxe$dev: $runs runs by workers" || return
+	done
 }
 
 counters() { grep -r . /sys/class/infiniband/rxe[01]/ports/1/hw_counters/ | sort; }
@@ -193,8 +212,15 @@ check gathered-events burst whole 1 $most perftest ib_send_bw -s 64 -n 5000 -e
 GID_KIND=v6 check gathered-ipv6 gathered
 check gathered-reads burst whole 1 80 perftest ib_read_bw -s 64 -n 5000
 check reads-answered answered_together
-check reads-elsewhere elsewhere ib_read_bw -s 64 -n 20000
-check atomics-elsewhere elsewhere ib_atomic_bw -n 20000
+check reads-elsewhere elsewhere rxe1 ib_read_bw -s 64 -n 20000
+check atomics-elsewhere elsewhere rxe1 ib_atomic_bw -n 20000
+check large-elsewhere elsewhere rxe0 ib_write_bw -m 4096 -s 65536 -n 2000
+check large-elsewhere-1024 elsewhere rxe0 ib_send_bw -m 1024 -s 65536 -n 2000
+check large-elsewhere-uc elsewhere rxe0 ib_write_bw -c UC -m 4096 -s 65536 -n 2000
+check large-elsewhere-read elsewhere rxe1 ib_read_bw -m 4096 -s 65536 -n 2000
+check large-here-write here 1000 ib_write_lat -m 4096 -s 65536
+check large-here-1024 here 1000 ib_send_lat -m 1024 -s 65536
+check large-here-read here 1000 ib_read_lat -m 4096 -s 65536
 check in-order-reads taken_away ib_read_bw -s 65536 -n 1000
 check in-order-uc taken_away ib_write_bw -c UC -s 64 -n 20000
 check gathered-datagrams burst whole 1 $most perftest ib_send_bw -c UD -s 64 -n 5000
