@@ -571,14 +571,16 @@ static bool rx_streams(struct rxe_qp *qp, const struct opcode_info *op)
 /*
  * Whether a burst without sums is worth another CPU, only to be copied: a large one of a
  * stream is, and what comes behind one that has been left to that CPU, as long as that
- * seems to come: with several waiting it is done here, while they are in the cache.
+ * seems to come: with several waiting it is done here, while they are in the cache. Not
+ * SENDs: a worker would keep from that CPU who posts the receives, and RNR NAKs take longer.
  */
 static bool rx_is_bulk_copy(struct rxe_qp *qp, const struct sk_buff *skb,
 			    const struct opcode_info *op, u32 waiting)
 {
 	bool streams;
 
-	if ((op->flags & (OPF_START | OPF_END)) == (OPF_START | OPF_END))
+	if ((op->flags & (OPF_START | OPF_END)) == (OPF_START | OPF_END) ||
+	    (op->flags & OPF_SEND))
 		return false;
 	streams = rx_streams(qp, op);
 	return waiting < RXE_BULK_COPIES &&

@@ -132,7 +132,8 @@ elsewhere() {
 	[ $wrong -eq 0 ] || bad "out of order or missing, though nothing is lost (see above)"
 }
 
-# here COUNT PROGRAM...: who waits for each of COUNT large messages does not wait for a worker
+# here COUNT PROGRAM...: COUNT large messages are not left to workers, where who sends them
+# waits for each, or where a worker would be in the way of who posts receives
 here() {
 	local count=$1 before=() runs dev
 
@@ -215,11 +216,12 @@ check reads-answered answered_together
 check reads-elsewhere elsewhere rxe1 ib_read_bw -s 64 -n 20000
 check atomics-elsewhere elsewhere rxe1 ib_atomic_bw -n 20000
 check large-elsewhere elsewhere rxe0 ib_write_bw -m 4096 -s 65536 -n 2000
-check large-elsewhere-1024 elsewhere rxe0 ib_send_bw -m 1024 -s 65536 -n 2000
+check large-elsewhere-1024 elsewhere rxe0 ib_write_bw -m 1024 -s 65536 -n 2000
 check large-elsewhere-uc elsewhere rxe0 ib_write_bw -c UC -m 4096 -s 65536 -n 2000
 check large-elsewhere-read elsewhere rxe1 ib_read_bw -m 4096 -s 65536 -n 2000
 check large-here-write here 1000 ib_write_lat -m 4096 -s 65536
 check large-here-1024 here 1000 ib_send_lat -m 1024 -s 65536
+check large-here-sends here 2000 ib_send_bw -m 4096 -s 65536
 check large-here-read here 1000 ib_read_lat -m 4096 -s 65536
 check in-order-reads taken_away ib_read_bw -s 65536 -n 1000
 check in-order-uc taken_away ib_write_bw -c UC -s 64 -n 20000
