@@ -143,7 +143,7 @@ here() {
 	for dev in 0 1; do
 		runs=$(($(counter rxe$dev runs_work) - before[dev]))
 		echo "rxe$dev: $runs runs by workers"
-		[ $((10 * runs)) -lt "$count" ] || bad "rxe$dev: $runs runs by workers" || return
+		[ $((50 * runs)) -lt "$count" ] || bad "rxe$dev: $runs runs by workers" || return
 	done
 }
 
@@ -222,7 +222,6 @@ check large-elsewhere-read elsewhere rxe1 ib_read_bw -m 4096 -s 65536 -n 2000
 check large-here-write here 1000 ib_write_lat -m 4096 -s 65536
 check large-here-1024 here 1000 ib_send_lat -m 1024 -s 65536
 check large-here-sends here 2000 ib_send_bw -m 4096 -s 65536
-check large-here-read here 1000 ib_read_lat -m 4096 -s 65536
 check in-order-reads taken_away ib_read_bw -s 65536 -n 1000
 check in-order-uc taken_away ib_write_bw -c UC -s 64 -n 20000
 check gathered-datagrams burst whole 1 $most perftest ib_send_bw -c UD -s 64 -n 5000
