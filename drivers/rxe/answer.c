@@ -192,6 +192,16 @@ static void read_advance(struct rxe_resp_read *read, u32 count, u32 len)
 	read->left -= len;
 }
 
+/* Bytes of the response behind the one that is made now, if that is the last of the READ. */
+static u32 read_after(const struct rxe_resp_read *read, u32 pmtu)
+{
+	u32 len = read->left - pmtu;
+
+	if (read->left <= pmtu || len > pmtu)
+		return 0;
+	return BTH_LEN + AETH_LEN + len + wire_pad(len) + ICRC_LEN;
+}
+
 /* Adds one response to the burst: 0, -ENOMEM or -EAGAIN for now, or -EFAULT for good. */
 static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 {
@@ -203,6 +213,7 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 	struct rxe_txpkt pkt;
 	int err = 0;
 
+	burst->after = read_after(read, qp->pmtu);
 	if (!read_lends(qp, burst, &pkt, op->hdr_len, len) &&
 	    rxe_burst_add(burst, &pkt, op->hdr_len, len))
 		return -ENOMEM;
@@ -229,7 +240,7 @@ static int read_packet(struct rxe_qp *qp, struct rxe_burst *burst)
 
 /*
  * Adds responses from the middle of a READ, behind one that read_packet() has made; up to
- * @budget, and not the last one. Returns how many.
+ * @budget, and not the last two. Returns how many.
  */
 static u32 read_train(struct rxe_qp *qp, struct rxe_burst *burst, u32 budget)
 {
@@ -241,7 +252,11 @@ static u32 read_train(struct rxe_qp *qp, struct rxe_burst *burst, u32 budget)
 
 	if (!read->active)
 		return 0;
-	count = min(budget, (read->left - 1) / qp->pmtu);
+	/* how the last but one goes depends on the last one */
+	count = (read->left - 1) / qp->pmtu;
+	if (!count)
+		return 0;
+	count = min(budget, count - 1);
 	if (!count || !rxe_burst_train(burst, &pkt, qp->pmtu, count, &train))
 		return 0;
 	answer_bth(qp, bth, OP_RC_READ_RESPONSE_MIDDLE, read->psn, qp->pmtu);

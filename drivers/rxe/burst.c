@@ -6,9 +6,8 @@
  * over with rxe_burst_send().  Whatever the stack then answers is a loss on the
  * wire and nothing else: recovery is the requester's business.
  *
- * Walking the stack costs more than copying a packet, so packets of one length,
- * and a shorter one behind them, share an skb as far as the route's device
- * allows:
+ * Walking the stack costs more than copying a packet, so packets share an skb as far
+ * as the route's device allows:
  *
  *   one packet     [ IP UDP | BTH .. payload .. ICRC ]         linear
  *   several        [ IP UDP ] -> [ BTH .. ICRC | BTH .. ICRC | .. ]   fragments
@@ -18,6 +17,10 @@
  * then this module on this host, and the memory was never out of its hands, so
  * the ICRC need not be made, as TCP leaves out a checksum there; when it is cut,
  * it is made.  A packet that travels alone always has one.
+ *
+ * The stack knows the length of the first packet.  Where ICRCs are not made, each packet
+ * says in the place of its own how long the next one is.  Otherwise all are as long as the
+ * first one, but for a shorter one at the end.
  *
  * Nothing waits here for a burst to grow: it is what the task has to send now
  * (what a process posts may have waited before, see gather.c).
@@ -178,9 +181,16 @@ static u32 burst_room(const struct rxe_burst *burst, const struct net_device *de
 	return max > headers ? max - headers - 1 : 0;
 }
 
-static bool burst_takes(const struct rxe_burst *burst, u32 count, u32 len)
+/* Packets without sums may have any length: each says how long the next one is. */
+static bool burst_mixes(const struct rxe_burst *burst)
 {
-	return count < burst->max && count * burst->size + len <= burst->room;
+	return burst->icrc == RXE_ICRC_LAZY;
+}
+
+/* Whether a packet that ends @len bytes behind the last one may be in the open skb, with @more. */
+static bool burst_takes(const struct rxe_burst *burst, u32 more, u32 len)
+{
+	return burst->count + more < burst->max && burst->bytes + len <= burst->room;
 }
 
 /*
@@ -189,14 +199,14 @@ static bool burst_takes(const struct rxe_burst *burst, u32 count, u32 len)
  */
 static bool burst_leaves_one(const struct rxe_burst *burst, u32 len)
 {
-	return burst->after && burst->count > 1 && burst->after <= len &&
-	       !burst_takes(burst, burst->count + 1, burst->after);
+	return burst->after && burst->count > 1 && (burst_mixes(burst) || burst->after <= len) &&
+	       !burst_takes(burst, 1, len + burst->after);
 }
 
 /* Whether a packet of @len bytes may join the skb that is open. */
 static bool burst_joins(const struct rxe_burst *burst, u32 len)
 {
-	return len <= burst->size && burst_takes(burst, burst->count, len) &&
+	return (burst_mixes(burst) || len <= burst->size) && burst_takes(burst, 0, len) &&
 	       skb_shinfo(burst->open)->nr_frags < MAX_SKB_FRAGS &&
 	       !burst_leaves_one(burst, len);
 }
@@ -232,6 +242,14 @@ static void burst_append(struct rxe_burst *burst, const struct rxe_txpkt *pkt, u
 	skb->len += len;
 	skb->data_len += len;
 	skb->truesize += len;
+	burst->bytes += len;
+}
+
+/* The last packet of the open skb has another one behind it, of @len bytes. */
+static void burst_link(const struct rxe_burst *burst, u32 len)
+{
+	if (burst_mixes(burst))
+		memcpy(burst->sum, &len, sizeof(len));
 }
 
 /* What describes the packets of the open skb, if it has lent payload */
@@ -524,32 +542,34 @@ void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 		burst->lent = false;
 		burst->page = pkt->page;
 		burst->size = len;
+		burst->bytes = len;
 		burst->count = 1;
 		burst->ident = flow->ident;
 		pkt->skb = NULL;
 	} else {
+		burst_link(burst, len);
 		burst_append(burst, pkt, len);
 		burst->count++;
 	}
+	burst->sum = pkt->payload + pkt->payload_len + pad;
 	burst_count(burst, len);
-	/* nothing may follow a shorter one, nor what is not in recycled memory */
-	if (len < burst->size || !burst->page)
+	/* nothing may follow what is not in recycled memory, or a packet of another length */
+	if (!burst->page || (len < burst->size && !burst_mixes(burst)))
 		burst_seal(burst);
 }
 
-/* How many more packets as long as the first one, @len bytes, the open skb takes */
+/* How many more packets of @len bytes the open skb takes */
 static u32 burst_takes_more(const struct rxe_burst *burst, u32 len)
 {
 	const struct rxe_flow *flow = burst->flow;
-	u32 used = burst->count * burst->size;
 
 	/* what is paced, has sums, or may be lent, is made packet by packet */
-	if (!burst->open || burst->lent || burst->size != len || burst->count >= burst->max ||
-	    used + len > burst->room || burst->icrc == RXE_ICRC_ALWAYS ||
+	if (!burst->open || burst->lent || (burst->size != len && !burst_mixes(burst)) ||
+	    !burst_takes(burst, 0, len) || burst->icrc == RXE_ICRC_ALWAYS ||
 	    (burst->lends && len > RXE_LEND_MIN) || READ_ONCE(flow->paced) ||
 	    skb_shinfo(burst->open)->nr_frags >= MAX_SKB_FRAGS)
 		return 0;
-	return min(burst->max - burst->count, (burst->room - used) / len);
+	return min(burst->max - burst->count, (burst->room - burst->bytes) / len);
 }
 
 /**
@@ -607,9 +627,11 @@ void rxe_burst_train_close(struct rxe_burst *burst, struct rxe_txpkt *pkt,
 		return;
 	}
 	for (i = 0; i < count; i++, at += train->step) {
+		burst_link(burst, train->step);
 		memcpy(at, bth, BTH_LEN);
 		bth_set_psn(at, psn_add(psn, i));
-		memset(at + train->step - ICRC_LEN, 0, ICRC_LEN);
+		burst->sum = at + train->step - ICRC_LEN;
+		memset(burst->sum, 0, ICRC_LEN);
 		trace_rxe_tx(flow->dev, at, train->payload);
 	}
 	burst_append(burst, pkt, count * train->step);

@@ -78,6 +78,8 @@ struct rxe_flow {
  * @last: what its last fragment was cut from, up to @end, if it has several packets
  * @count: packets in @open
  * @size: bytes of its first packet, from BTH to ICRC
+ * @bytes: of all its packets
+ * @sum: where the ICRC of the last one stands, which nobody makes
  * @ident: IPv4 identification of its first packet
  * @room: bytes of packets that an skb may have; 0: one packet
  * @max: packets that an skb may have
@@ -101,6 +103,8 @@ struct rxe_burst {
 	u32			end;
 	u32			count;
 	u32			size;
+	u32			bytes;
+	u8			*sum;
 	u16			ident;
 	u32			room;
 	u32			max;

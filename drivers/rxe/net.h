@@ -35,7 +35,7 @@ void rxe_inflight_share(struct sk_buff *whole, struct sk_buff *segs);
  * experiments).  They never appear on the wire, they choose what segment.c does.
  */
 enum {
-	RXE_BURST_SUM	= 253,	/* the ICRCs are made when it is cut */
+	RXE_BURST_SUM	= 253,	/* the ICRCs are made when it is cut; of mixed lengths */
 	RXE_BURST_READY	= 254,	/* the ICRCs are in place */
 	RXE_BURST_LENT	= 255,	/* the stack never sees it: payload is lent (lend.c) */
 };

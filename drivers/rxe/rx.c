@@ -37,8 +37,9 @@
 struct rx_cb {
 	u32	first;		/* offset of the first BTH */
 	u32	end;		/* offset behind the last ICRC */
-	u32	size;		/* from BTH to ICRC, of all packets but the last */
+	u32	size;		/* from BTH to ICRC, of the first packet */
 	bool	summed;		/* there are ICRCs */
+	bool	mixed;		/* none: each says the length of the next; else as the first */
 	u8	transport;	/* of the QP, enum op_transport */
 	bool	lent;		/* the payload stands apart, and is lent (lend.c) */
 	u8	nest;		/* tasks that have called each other until here */
@@ -190,6 +191,7 @@ void rxe_rx_iter_init(struct rxe_rx_iter *it, struct rxe_dev *dev, u64 *counts,
 	it->counts = counts;
 	it->part = rx_in_parts(skb) ? skb : NULL;
 	it->offset = RX_CB(skb)->first;
+	it->len = min(RX_CB(skb)->size, RX_CB(skb)->end - it->offset);
 	it->payload = RX_CB(skb)->end;
 	it->index = 0;
 }
@@ -223,6 +225,8 @@ static u32 rx_packets(const struct sk_buff *skb)
 {
 	if (RX_CB(skb)->lent)
 		return rx_lent_head(skb)->packets;
+	if (RX_CB(skb)->mixed)
+		return skb_shinfo(skb)->gso_segs;
 	return DIV_ROUND_UP(skb->len - RX_CB(skb)->first, RX_CB(skb)->size);
 }
 
@@ -381,15 +385,36 @@ static bool rx_good(const struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt)
 	return true;
 }
 
-/* Where the next packet stands, of @len bytes. */
-static u32 rx_step(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt, u32 len)
+/* How long the packet is that begins at it->offset, behind another one */
+static u32 rx_length(const struct rxe_rx_iter *it)
+{
+	const struct rx_cb *cb = RX_CB(it->skb);
+	u32 rest = cb->end - it->offset;
+	const u8 *at;
+	u32 len;
+
+	if (!cb->mixed)
+		return min(cb->size, rest);
+	if (!rest)
+		return 0;
+	at = rxe_mem_flat(it->skb, it->offset - ICRC_LEN, ICRC_LEN);
+	if (likely(at))
+		memcpy(&len, at, sizeof(len));
+	else if (skb_copy_bits(it->skb, it->offset - ICRC_LEN, &len, sizeof(len)))
+		return rest;
+	return likely(len >= BTH_LEN + ICRC_LEN && len <= rest) ? len : rest;
+}
+
+/* Where the next packet stands */
+static u32 rx_step(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
 {
 	u32 offset = it->offset;
 
 	pkt->skb = it->skb;
 	pkt->part = it->skb;
 	pkt->index = it->index++;
-	it->offset += len;
+	it->offset += it->len;
+	it->len = rx_length(it);
 	if (likely(!it->part))
 		return offset;
 	pkt->part = it->part;
@@ -452,8 +477,8 @@ bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt)
 			rx_bad(it, RXE_CNT_RX_MALFORMED);
 			continue;
 		}
-		len = min(cb->size, cb->end - it->offset);
-		offset = rx_step(it, pkt, len);
+		len = it->len;
+		offset = rx_step(it, pkt);
 		if (unlikely(!rx_parse(pkt, offset, len)))
 			rx_bad(it, RXE_CNT_RX_MALFORMED);
 		else if (unlikely(!rx_icrc_good(pkt, offset, len)))
@@ -481,23 +506,27 @@ bool rxe_rx_train(const struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32
 		  struct rxe_train *train)
 {
 	const struct rx_cb *cb = RX_CB(it->skb);
+	u32 len = it->len;
 	u32 have = 0;
 	const u8 *at;
 	u32 n;
 
 	if (cb->summed || cb->lent || it->part || it->offset >= cb->end ||
-	    pkt->op->hdr_len != BTH_LEN || BTH_LEN + pkt->payload_len + ICRC_LEN != cb->size)
+	    pkt->op->hdr_len != BTH_LEN || BTH_LEN + pkt->payload_len + ICRC_LEN != len)
 		return false;
 	at = rxe_mem_flat_most(it->skb, it->offset, &have);
 	if (!at)
 		return false;
 	train->first = (u8 *)at + BTH_LEN;
-	most = min(most, min(have, cb->end - it->offset) / cb->size);
-	for (n = 0; n < most; n++, at += cb->size)
+	most = min(most, min(have, cb->end - it->offset) / len);
+	for (n = 0; n < most && len == it->len; n++, at += it->len) {
 		if (!bth_follows(at, pkt->hdr, psn_add(pkt->psn, n + 1)))
 			break;
+		if (cb->mixed)
+			memcpy(&len, at + it->len - ICRC_LEN, sizeof(len));
+	}
 	train->payload = pkt->payload_len;
-	train->step = cb->size;
+	train->step = it->len;
 	train->count = n;
 	return n;
 }
@@ -512,7 +541,7 @@ bool rxe_rx_train(const struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32
  */
 void rxe_rx_skip(struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32 count)
 {
-	u32 size = RX_CB(it->skb)->size;
+	u32 size = it->len;
 	u32 i;
 
 	for (i = 0; trace_rxe_rx_enabled() && i < count; i++)
@@ -520,6 +549,7 @@ void rxe_rx_skip(struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32 count)
 			     pkt->payload_len);
 	it->index += count;
 	it->offset += count * size;
+	it->len = rx_length(it);
 }
 
 /* The sum covers the plain IP header: no options, no extension headers. */
@@ -545,27 +575,23 @@ static u32 rx_payload(const struct sk_buff *skb, const struct opcode_info *op)
 
 /*
  * Whether large messages come one after the other, and nobody waits for just this one, which
- * would be late by as long as a worker is: several have begun since this side of the
+ * would be late by as long as a worker is: several have come since this side of the
  * connection has sent a request of its own, or more READs are on their way.
  */
 static bool rx_streams(struct rxe_qp *qp, const struct opcode_info *op)
 {
-	u32 psn, row;
+	u32 psn, msn;
 
 	if (op->flags & OPF_RESPONSE)
 		return READ_ONCE(qp->sq.reads_tail) - READ_ONCE(qp->sq.reads_head) > 1;
 	/* what several CPUs race for here need not be exact */
 	psn = READ_ONCE(qp->sq.psn);
-	row = READ_ONCE(qp->rq.row);
+	msn = READ_ONCE(qp->rq.msn);
 	if (psn != READ_ONCE(qp->rq.row_psn)) {
 		WRITE_ONCE(qp->rq.row_psn, psn);
-		row = 0;
+		WRITE_ONCE(qp->rq.row_msn, msn);
 	}
-	if (row < RXE_BULK_ROW && (op->flags & OPF_START))
-		row++;
-	if (row != READ_ONCE(qp->rq.row))
-		WRITE_ONCE(qp->rq.row, row);
-	return row >= RXE_BULK_ROW;
+	return ((msn - READ_ONCE(qp->rq.row_msn)) & PSN_MASK) >= RXE_BULK_ROW;
 }
 
 /*
@@ -819,6 +845,7 @@ static bool rx_carries(struct sk_buff *skb)
 	cb->end = skb->len;
 	cb->size = skb->len - cb->first;
 	cb->summed = true;
+	cb->mixed = false;
 	cb->lent = false;
 	cb->nest = 0;
 	if (likely(!skb_is_gso(skb)))
@@ -829,6 +856,7 @@ static bool rx_carries(struct sk_buff *skb)
 		return false;
 	cb->size = info->gso_size;
 	cb->summed = skb->inner_ipproto == RXE_BURST_READY;
+	cb->mixed = !cb->summed;
 	return cb->size >= BTH_LEN + ICRC_LEN;
 }
 
@@ -904,6 +932,7 @@ void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed, u8 nest)
 	}
 	cb->size = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len - cb->first;
 	cb->summed = summed;
+	cb->mixed = skb_is_gso(skb) && skb->inner_ipproto == RXE_BURST_SUM;
 	cb->nest = nest;
 	rx_receive(sk, skb);
 }

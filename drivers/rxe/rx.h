@@ -54,6 +54,7 @@ struct rxe_rx_iter {
 	u64		*counts;
 	const struct sk_buff *part;	/* with the next packet; NULL: @skb holds all */
 	u32		offset;		/* of the next BTH in @skb */
+	u32		len;		/* bytes of that packet, from BTH to ICRC */
 	u32		payload;	/* of the next payload there, if that is lent */
 	u32		index;		/* of that packet */
 };

@@ -133,7 +133,7 @@ enum {
 	RXE_BULK_BURST		= 16384,
 	/* Such bursts that may wait for it */
 	RXE_BULK_COPIES		= 4,
-	/* Messages of several packets in a row, answered by nothing but ACKs: a stream */
+	/* Messages in a row, answered by nothing but ACKs: a stream */
 	RXE_BULK_ROW		= 4,
 	/* WQEs copied or flushed before it does so */
 	RXE_WQE_BUDGET		= 128,
@@ -592,9 +592,9 @@ struct rxe_resp_read {
  * @nak_fired: it has fired; set by the timer
  * @nak_due: the next hole that is seen is one too many
  * @hurry: a hole waits to be filled; read by the receive path
- * @row: messages of several packets received since this side has sent a request of its
- *	own, as far as it matters; of the receive path
- * @row_psn: PSN of that request; likewise
+ * @row_psn: up to where this side had sent requests of its own when a row of messages began;
+ *	of the receive path
+ * @row_msn: what @msn was then; likewise
  * @fault: pages that are waited for; a request, in @iter or @held
  * @again: no page, but the request in hand takes another round of the task
  * @written_back: bytes that the FLUSH in hand has been through
@@ -644,8 +644,8 @@ struct rxe_rq {
 	bool			nak_due;
 	bool			nak_fired;
 	bool			hurry;
-	u32			row;
 	u32			row_psn;
+	u32			row_msn;
 	struct rxe_fault	fault;
 	bool			again;
 	u64			written_back;

@@ -7,6 +7,9 @@
  * Each packet gets the headers of the burst, and IP and UDP correct their lengths
  * and the identification afterwards.  The ICRC covers those fields, so it is made
  * here from what they will be.
+ *
+ * The kernel cuts into packets of one length, with a shorter one at the end.  A burst may
+ * have others (burst.c): it is taken apart into runs of which that is true.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -46,6 +49,129 @@ static int segment_sum(struct sk_buff *seg, bool ipv4, u32 index)
 	return skb_store_bits(seg, summed, icrc, ICRC_LEN);
 }
 
+/*
+ * Bytes of packets from @offset on, the first of @size bytes, that can be cut at once; @next:
+ * of the packet behind them, 0 if there is none. 0: it is no burst.
+ */
+static u32 run_length(const struct sk_buff *skb, u32 offset, u32 size, u32 *next)
+{
+	u32 start = offset;
+	u32 len = size;
+
+	do {
+		if (len < BTH_LEN + ICRC_LEN || len > skb->len - offset)
+			return 0;
+		offset += len;
+		*next = 0;
+		if (offset == skb->len || len < size)
+			break;
+		if (skb_copy_bits(skb, offset - ICRC_LEN, next, sizeof(*next)))
+			return 0;
+		len = *next;
+	} while (len <= size);
+	if (offset < skb->len && skb_copy_bits(skb, offset - ICRC_LEN, next, sizeof(*next)))
+		return 0;
+	return offset - start;
+}
+
+/* Gives @part bytes of the fragments of @skb, which it has a reference to then. */
+static void run_share(struct sk_buff *part, const struct sk_buff *skb, u32 offset, u32 len)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	int i, to = 0;
+
+	for (i = 0; len && i < info->nr_frags; i++) {
+		struct page *page = skb_frag_page(&info->frags[i]);
+		u32 size = skb_frag_size(&info->frags[i]);
+		u32 at, n;
+
+		if (offset >= size) {
+			offset -= size;
+			continue;
+		}
+		at = (u8 *)skb_frag_address(&info->frags[i]) - (u8 *)page_address(page) + offset;
+		n = min(size - offset, len);
+		get_page(page);
+		skb_fill_page_desc(part, to++, page, at, n);
+		part->len += n;
+		part->data_len += n;
+		part->truesize += n;
+		len -= n;
+		offset = 0;
+	}
+}
+
+/* An skb with the headers of @bare and @len bytes of @skb from @offset on */
+static struct sk_buff *run_part(const struct sk_buff *bare, const struct sk_buff *skb,
+				u32 offset, u32 len)
+{
+	u32 head = skb_headlen(skb);
+	u32 linear = offset < head ? min(len, head - offset) : 0;
+	struct sk_buff *part = skb_copy_expand(bare, skb_headroom(bare), linear, GFP_ATOMIC);
+
+	if (!part)
+		return NULL;
+	if (unlikely(linear) && skb_copy_bits(skb, offset, skb_put(part, linear), linear)) {
+		kfree_skb(part);
+		return NULL;
+	}
+	if (linear < len)
+		run_share(part, skb, offset + linear - head, len - linear);
+	return part;
+}
+
+/* Cuts one run of a burst: its packets, NULL without memory, or an error pointer. */
+static struct sk_buff *run_cut(const struct sk_buff *bare, const struct sk_buff *skb,
+			       u32 offset, u32 len, u32 size, netdev_features_t features)
+{
+	struct sk_buff *part = run_part(bare, skb, offset, len);
+	struct sk_buff *segs;
+
+	if (!part)
+		return NULL;
+	skb_shinfo(part)->gso_size = size;
+	segs = skb_segment(part, features);
+	consume_skb(part);
+	return segs;
+}
+
+/* Cuts a burst whose packets have many lengths; each says the next one's where its sum belongs. */
+static struct sk_buff *runs_cut(struct sk_buff *skb, netdev_features_t features)
+{
+	u32 size = skb_shinfo(skb)->gso_size;
+	struct sk_buff *all = NULL, *segs;
+	struct sk_buff *bare;
+	u32 offset, next, len;
+
+	len = run_length(skb, 0, size, &next);
+	if (len == skb->len)
+		return skb_segment(skb, features);
+	bare = pskb_copy(skb, GFP_ATOMIC);
+	if (!bare || pskb_trim(bare, 0))
+		goto fail;
+	/* not copied by that: the headers, which stand before the data here */
+	memcpy(bare->head, skb->head, skb_headroom(skb));
+	for (offset = 0; offset < skb->len; offset += len, size = next) {
+		len = run_length(skb, offset, size, &next);
+		segs = len ? run_cut(bare, skb, offset, len, size, features) : NULL;
+		if (IS_ERR_OR_NULL(segs))
+			goto fail;
+		if (!all) {
+			all = segs;
+			continue;
+		}
+		/* the first one knows the last one */
+		all->prev->next = segs;
+		all->prev = segs->prev;
+	}
+	consume_skb(bare);
+	return all;
+fail:
+	kfree_skb_list(all);
+	kfree_skb(bare);
+	return ERR_PTR(-EINVAL);
+}
+
 static struct sk_buff *segment(struct sk_buff *skb, netdev_features_t features,
 			       bool ipv4, bool sum)
 {
@@ -61,7 +187,8 @@ static struct sk_buff *segment(struct sk_buff *skb, netdev_features_t features,
 		features &= ~NETIF_F_SG;
 	}
 	/* nobody makes a checksum: UDP's is zero */
-	segs = skb_segment(skb, (features & ~NETIF_F_GSO_MASK) | can | NETIF_F_HW_CSUM);
+	features = (features & ~NETIF_F_GSO_MASK) | can | NETIF_F_HW_CSUM;
+	segs = sum ? runs_cut(skb, features) : skb_segment(skb, features);
 	if (IS_ERR_OR_NULL(segs))
 		return segs;
 	for (seg = segs; seg; seg = seg->next) {

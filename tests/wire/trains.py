@@ -13,10 +13,13 @@ import time
 
 import pyverbs.enums as e
 from pyverbs.qp import QPAttr
+from pyverbs.wr import SendWR
 
+import roce
 import verbs
+import wire
 from harness import case, check, equal, main
-from sizes import FRAME4, GUARD, OPERATIONS, Bench, observed, transfer, veth
+from sizes import FRAME4, GUARD, OPERATIONS, Bench, data_frames, observed, once, transfer, veth
 from verbs import status_is
 
 MTU = 1024
@@ -85,6 +88,92 @@ def sizes_whole(mtu):
 
 for size in (256, 1024, 4096):
     case(f"lengths-{size}")(lambda m=size: sizes_whole(m))
+
+
+SLOT = 8 * 4096        # of a request in a list, at both ends
+
+
+def listed(pair, requests):
+    """Requests (opcode, bytes) posted as one list: each completes, in order, with its bytes."""
+    head, keep = None, []       # a request does not keep the next one alive
+    reads = [index for index, (opcode, _) in enumerate(requests) if opcode == e.IBV_WR_RDMA_READ]
+    for memory, mine in ((Bench.source, False), (Bench.target, True)):
+        for index, (_, size) in enumerate(requests):
+            given = (index in reads) == mine
+            memory.put(Bench.data[index:index + size] if given else bytes(size), index * SLOT)
+            memory.put(b"\xa5" * GUARD, index * SLOT + size)
+    for index, (opcode, size) in reversed(list(enumerate(requests))):
+        head = SendWR(index, opcode=opcode, num_sge=1, sg=[Bench.source.sge(size, index * SLOT)],
+                      send_flags=e.IBV_SEND_SIGNALED, next_wr=head)
+        if opcode != e.IBV_WR_SEND:
+            head.set_wr_rdma(Bench.target.rkey, Bench.target.address + index * SLOT)
+        keep.append(head)
+    sends = [index for index, (opcode, _) in enumerate(requests) if opcode == e.IBV_WR_SEND]
+    for index in sends:
+        pair[1].receive([Bench.target.sge(requests[index][1], index * SLOT)], wr_id=index)
+    pair[0].qp.post_send(head)
+    for index in range(len(requests)):
+        done = pair[0].sent()
+        equal((done.wr_id, done.status), (index, verbs.SUCCESS), "request completion")
+    for index in sends:
+        done = pair[1].received()
+        equal((done.wr_id, done.status, done.byte_len),
+              (index, verbs.SUCCESS, requests[index][1]), "receive completion")
+    for memory in (Bench.source, Bench.target):
+        for index, (opcode, size) in enumerate(requests):
+            check(memory.get(size, index * SLOT) == Bench.data[index:index + size] and
+                  memory.get(GUARD, index * SLOT + size) == b"\xa5" * GUARD,
+                  f"request {index}, operation {opcode}, {size} bytes: the data differ")
+
+
+def of_all_lengths(mtu):
+    """Messages of one packet and of several, next to each other; no two alike."""
+    operations = e.IBV_WR_SEND, e.IBV_WR_RDMA_WRITE, e.IBV_WR_RDMA_READ
+    lengths = (1, mtu + 1, 64, 2 * mtu, 7, 3 * mtu - 1, mtu, 0, 4 * mtu + 5, 2, 2 * mtu + 3, 100)
+    return [(opcode, length) for opcode in operations for length in lengths] + \
+        [(operations[index % 3], length + 1) for index, length in enumerate(lengths)]
+
+
+def mixed_whole(mtu):
+    """Packets of many lengths share frames: requests, and answers."""
+    requests = of_all_lengths(mtu)
+    with connection(mtu) as pair, rows(30):
+        for _ in range(5):
+            listed(pair, requests)
+
+
+def mixed_cut(mtu):
+    """The same, cut: each frame is what it would be if it had been made alone."""
+    requests = of_all_lengths(mtu)
+    wanted = []
+    for opcode, size in requests:
+        if opcode == e.IBV_WR_RDMA_READ:
+            wanted.append((roce.READ_REQUEST, 0, FRAME4 + 16))
+        else:
+            wanted += data_frames(opcode, size, mtu, FRAME4)
+    pair = verbs.connected(Bench.near, Bench.far, mtu=mtu)
+    tap = wire.Tap()
+    try:
+        listed(pair, requests)
+        found = wire.sound(tap.drain())
+        kinds = {kind for kind, _, _ in wanted}
+        equal([(p.opcode, len(p.payload), len(p.frame))
+               for p in once([p for p in found if p.opcode in kinds], "request")], wanted,
+              "frames of requests")
+        back = once([p for p in found if roce.RESP_FIRST <= p.opcode <= roce.RESP_ONLY],
+                    "response")
+        equal(sum(len(p.payload) for p in back),
+              sum(size for opcode, size in requests if opcode == e.IBV_WR_RDMA_READ),
+              "bytes of responses")
+    finally:
+        tap.close()
+        for queue in pair:
+            queue.close()
+
+
+for size in (256, 1024, 4096):
+    case(f"mixed-{size}")(lambda m=size: mixed_whole(m))
+    case(f"mixed-cut-{size}")(lambda m=size: mixed_cut(m))
 
 
 def pieces(memory, lengths, skip=3):

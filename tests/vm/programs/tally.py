@@ -23,7 +23,7 @@ import struct
 import sys
 import time
 
-SOL_PACKET, PACKET_AUXDATA, SO_ATTACH_FILTER, ETH_P_ALL = 263, 8, 26, 3
+SOL_PACKET, PACKET_AUXDATA, SO_ATTACH_FILTER, SO_RCVBUFFORCE, ETH_P_ALL = 263, 8, 26, 33, 3
 PACKET_OUTGOING, VLAN_VALID = 4, 1 << 4
 # struct tpacket_auxdata: status, length, captured, two offsets, VLAN tag and its protocol
 AUXDATA = struct.Struct("=IIIHHHH")
@@ -31,6 +31,7 @@ LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
 # SKF_AD_OFF and what lies there
 TYPE, CPU = 0xfffff000 + 4, 0xfffff000 + 36
 HEADERS = 128
+MEMORY = 16 << 20
 ROCE = 4791
 
 
@@ -44,6 +45,8 @@ def filter_of(cpu):
 def listen(netdev, cpu):
     """A socket that has no packet which its filter has not seen."""
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    # who sends polls, and may have both CPUs for a while
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, MEMORY)
     code, length = filter_of(cpu)
     memory = ctypes.create_string_buffer(code)
     sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
