@@ -97,7 +97,8 @@ gathered() {
 	[ "$received" -lt 2500 ] || bad "$received ACKs for 5000 messages"
 }
 
-# READs that came in one skb are answered in one, or in two if they are very many.
+# READs that came in one skb are answered in one, or in two if they are very many, or were
+# kept waiting and a round of the task ends among them.
 answered_together() {
 	local asked answers
 
@@ -106,7 +107,7 @@ answered_together() {
 	asked=$(($(skbs) - asked))
 	answers=$(($(n2 cat /sys/class/net/veth1/statistics/rx_packets) - answers))
 	echo "$asked skbs with requests, $answers with responses"
-	[ $((2 * answers)) -le $((3 * asked)) ] ||
+	[ $((10 * answers)) -le $((19 * asked)) ] ||
 		bad "$answers skbs to answer the READs of $asked"
 }
 
