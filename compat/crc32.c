@@ -185,7 +185,7 @@ static bool same_sums(const u8 *buf)
 /* The shortest length from which the other way wins, SIZE_MAX if it is none. */
 static size_t wins_from(u8 *buf)
 {
-	static const size_t lengths[] = { LONGEST, 1024, 512, 256, 64 };
+	static const size_t lengths[] = { LONGEST, 1024, 512, 256, 64, 16 };
 	size_t from = SIZE_MAX;
 	unsigned int i;
 
