@@ -119,7 +119,7 @@ static bool gather_full(const struct rxe_qp *qp, u32 left, u32 most)
 static void gather_call(struct rxe_qp *qp, u32 left, u32 most)
 {
 	if (gather_shares() && !gather_expects(qp) && !(left % min_t(u32, most, GATHER_CALL)))
-		rxe_task_queue(&qp->sq.task);
+		rxe_task_queue(&qp->sq.task, false);
 }
 
 /**
@@ -228,7 +228,7 @@ static enum hrtimer_restart gather_expired(struct hrtimer *t)
 		g->rounds++;
 		wait = true;
 	} else if (left && !g->called && gather_shares()) {
-		rxe_task_queue(&qp->sq.task);
+		rxe_task_queue(&qp->sq.task, false);
 		g->called = true;
 		wait = true;
 	}

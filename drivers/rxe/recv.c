@@ -75,6 +75,21 @@ bool rxe_recv_get(struct rxe_qp *qp)
 }
 
 /**
+ * rxe_recv_scarce - whether who posts receives is needed soon
+ * @qp: the QP
+ *
+ * Context: any; what it finds may have changed when it returns.
+ * Return: whether less than RXE_RECEIVES_FEW are posted.
+ */
+bool rxe_recv_scarce(const struct rxe_qp *qp)
+{
+	const struct rxe_ring *ring = qp->srq ? &qp->srq->ring : &qp->rq.ring;
+
+	return ((rxe_ring_producer(ring) - READ_ONCE(ring->index)) & ring->mask) <
+	       RXE_RECEIVES_FEW;
+}
+
+/**
  * rxe_recv_complete - the receive WQE in use is done
  * @qp: the QP
  * @wc: what to say; wr_id is filled in

@@ -598,7 +598,7 @@ static bool rx_streams(struct rxe_qp *qp, const struct opcode_info *op)
  * Whether a burst without sums is worth another CPU, only to be copied: a large one of a
  * stream is, and what comes behind one that has been left to that CPU, as long as that
  * seems to come: with several waiting it is done here, while they are in the cache. Not
- * SENDs: a worker would keep from that CPU who posts the receives, and RNR NAKs take longer.
+ * SENDs if receives are few: who posts them may need that CPU, and RNR NAKs take longer.
  */
 static bool rx_is_bulk_copy(struct rxe_qp *qp, const struct sk_buff *skb,
 			    const struct opcode_info *op, u32 waiting)
@@ -606,7 +606,7 @@ static bool rx_is_bulk_copy(struct rxe_qp *qp, const struct sk_buff *skb,
 	bool streams;
 
 	if ((op->flags & (OPF_START | OPF_END)) == (OPF_START | OPF_END) ||
-	    (op->flags & OPF_SEND))
+	    ((op->flags & OPF_SEND) && rxe_recv_scarce(qp)))
 		return false;
 	streams = rx_streams(qp, op);
 	return waiting < RXE_BULK_COPIES &&
@@ -735,7 +735,7 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	bulk = !rx_is_nak(skb, op) && rx_is_bulk(qp, skb, op, skb_queue_len(queue));
 	rx_enqueue(queue, skb);
 	if (bulk)
-		rxe_task_queue(task);
+		rxe_task_queue(task, (op->flags & OPF_SEND) && !RX_CB(skb)->summed);
 	else
 		rxe_task_run_within(task, nest);
 }

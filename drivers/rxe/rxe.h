@@ -133,6 +133,8 @@ enum {
 	RXE_BULK_BURST		= 16384,
 	/* Such bursts that may wait for it */
 	RXE_BULK_COPIES		= 4,
+	/* Receives; with less who posts them needs a CPU more than who places messages there */
+	RXE_RECEIVES_FEW	= 32,
 	/* Messages in a row, answered by nothing but ACKs: a stream */
 	RXE_BULK_ROW		= 4,
 	/* WQEs copied or flushed before it does so */
@@ -819,6 +821,7 @@ bool rxe_datagram_receive_task(struct rxe_qp *qp);
 int rxe_recv_ring_post(struct rxe_ring *ring, u32 max_wr, u32 max_sge,
 		       const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 bool rxe_recv_get(struct rxe_qp *qp);
+bool rxe_recv_scarce(const struct rxe_qp *qp);
 bool rxe_recv_complete(struct rxe_qp *qp, struct rxe_wc *wc);
 void rxe_recv_fail(struct rxe_qp *qp, u8 status);
 bool rxe_recv_flush(struct rxe_qp *qp);

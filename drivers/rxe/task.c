@@ -45,7 +45,8 @@ enum { STATE_IDLE, STATE_BUSY, STATE_AGAIN, STATE_STOP, STATE_OFF };
  */
 #define KEPT_MOST	msecs_to_jiffies(200)
 
-static struct workqueue_struct *task_wq;
+/* Workers that processes give way to, and others that share a CPU with them */
+static struct workqueue_struct *task_wq, *task_fair_wq;
 
 static bool task_enter(struct rxe_task *task)
 {
@@ -195,6 +196,11 @@ static void task_rest_bh(struct rxe_task *task)
 	tasklet_schedule(&task->bh);
 }
 
+static struct workqueue_struct *task_wq_of(const struct rxe_task *task)
+{
+	return READ_ONCE(task->fair) ? task_fair_wq : task_wq;
+}
+
 /* The CPU that shares the work with this one: its neighbour, or else any other one */
 static int partner_cpu(void)
 {
@@ -212,6 +218,7 @@ static int partner_cpu(void)
 /**
  * rxe_task_queue - have a task's work done by another CPU, if one is free
  * @task: the task
+ * @fair: the worker has no priority over processes there
  *
  * For bulk data, where the sender of a packet and its receiver each have enough
  * to do: summing and copying; and for streams of small messages, where the process that
@@ -224,9 +231,10 @@ static int partner_cpu(void)
  * Context: any.
  * Return: false if it was queued before and no worker has come yet.
  */
-bool rxe_task_queue(struct rxe_task *task)
+bool rxe_task_queue(struct rxe_task *task, bool fair)
 {
-	return queue_work_on(partner_cpu(), task_wq, &task->work);
+	WRITE_ONCE(task->fair, fair);
+	return queue_work_on(partner_cpu(), task_wq_of(task), &task->work);
 }
 
 /**
@@ -257,7 +265,7 @@ bool rxe_task_elsewhere(struct rxe_task *task)
 /* A process leaves the rest to a worker where it is. */
 static void task_rest_here(struct rxe_task *task)
 {
-	queue_work(task_wq, &task->work);
+	queue_work(task_wq_of(task), &task->work);
 }
 
 /**
@@ -475,7 +483,14 @@ int rxe_task_module_init(void)
 	/* memory is reclaimed by writing to disks that are reached by this driver */
 	task_wq = alloc_workqueue("rxe", WQ_PERCPU | WQ_HIGHPRI | WQ_CPU_INTENSIVE |
 				  WQ_MEM_RECLAIM, 0);
-	return task_wq ? 0 : -ENOMEM;
+	if (!task_wq)
+		return -ENOMEM;
+	task_fair_wq = alloc_workqueue("rxe_fair", WQ_PERCPU | WQ_CPU_INTENSIVE |
+				       WQ_MEM_RECLAIM, 0);
+	if (task_fair_wq)
+		return 0;
+	destroy_workqueue(task_wq);
+	return -ENOMEM;
 }
 
 /**
@@ -485,5 +500,6 @@ int rxe_task_module_init(void)
  */
 void rxe_task_module_exit(void)
 {
+	destroy_workqueue(task_fair_wq);
 	destroy_workqueue(task_wq);
 }

@@ -20,6 +20,7 @@ struct rxe_qp;
  * @direct: in this round it has sent nothing through the stack; likewise
  * @queued: in this round it has sent what a CPU of this host keeps for later; likewise
  * @behind: in this round another CPU keeps what was sent before; likewise
+ * @fair: workers have no priority over processes; of whoever calls one
  * @cpu: the CPU that may still keep what was sent, or -1; likewise
  * @since: when something was sent there last, in jiffies; likewise
  * @by: the work item that runs it, if any; likewise
@@ -38,6 +39,7 @@ struct rxe_task {
 	bool			direct;
 	bool			queued;
 	bool			behind;
+	bool			fair;
 	int			cpu;
 	unsigned long		since;
 	struct work_struct	*by;
@@ -64,7 +66,7 @@ bool rxe_task_claim(struct rxe_task *task, u8 nest);
 void rxe_task_round(struct rxe_task *task, u8 nest);
 void rxe_task_yield(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
-bool rxe_task_queue(struct rxe_task *task);
+bool rxe_task_queue(struct rxe_task *task, bool fair);
 bool rxe_task_elsewhere(struct rxe_task *task);
 void rxe_task_stop(struct rxe_task *task);
 void rxe_task_start(struct rxe_task *task);
