@@ -11,9 +11,9 @@
  *                            │ no
  *                            └──► completion with an error, QP to SQE (10.3.1.6)
  *
- *   receive:  P_Key, Q_Key ── receive WQE long enough ──► GRH, payload, completion
- *                   │ no             │ no
- *                   └────────────────┴──► dropped and counted
+ *   receive:  P_Key, Q_Key ── receive WQE ── long enough ──► GRH, payload, completion
+ *                   │ no        │ none in time   │ no
+ *                   └───────────┴────────────────┴──► dropped and counted
  *
  * Destinations repeat, so each QP keeps the flows of the last few: headers and
  * routes (struct rxe_dgram_flow).
@@ -39,6 +39,8 @@
 #define GRH_LEN		40
 /* Not a status of a completion: the WQE has to wait for a page of its memory */
 #define STATUS_LATER	U8_MAX
+/* How long datagrams wait for a receive that is late */
+#define RECEIVE_LATE	max_t(unsigned long, HZ / 100, 1)
 /* A work request with this bit takes the Q_Key of its QP (10.2.5) */
 #define QKEY_OF_QP	0x80000000U
 
@@ -544,6 +546,44 @@ static int place(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	return err;
 }
 
+/*
+ * There is no receive for a datagram. One may come soon: who posts them is often just kept off
+ * its CPU, by what it is to receive. The same or another datagram looks again; the timer, if
+ * no other comes. When none has come in time, datagrams are dropped until there is one (9.8.3).
+ */
+static bool receive_awaited(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	if (rq->supply == RXE_SUPPLY_OUT)
+		return false;
+	if (rq->supply == RXE_SUPPLY_THERE) {
+		rq->late = jiffies + RECEIVE_LATE;
+		WRITE_ONCE(rq->supply, RXE_SUPPLY_AWAITED);
+	} else if (time_after(jiffies, rq->late)) {
+		WRITE_ONCE(rq->supply, RXE_SUPPLY_OUT);
+		return false;
+	}
+	if (!timer_pending(&rq->timer))
+		mod_timer(&rq->timer, jiffies + 1);
+	return true;
+}
+
+/* Whether there is a receive for a datagram, or one may come; @wait: it is to wait for that. */
+static bool receive_take(struct rxe_qp *qp, bool *wait)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	*wait = false;
+	if (!rq->have_wqe && !rxe_recv_get(qp)) {
+		*wait = receive_awaited(qp);
+		return false;
+	}
+	if (unlikely(rq->supply != RXE_SUPPLY_THERE))
+		WRITE_ONCE(rq->supply, RXE_SUPPLY_THERE);
+	return true;
+}
+
 /* The receive in use cannot be used: its own fault, and that of its owner. */
 static void receive_failed(struct rxe_qp *qp, enum ib_wc_status status, const char *why)
 {
@@ -553,7 +593,7 @@ static void receive_failed(struct rxe_qp *qp, enum ib_wc_status status, const ch
 	rxe_qp_error(qp);
 }
 
-/* False: it has to come again, when a page is there. */
+/* False: it has to come again, when a page is there, or a receive. */
 static bool receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
 	const u8 *deth = pkt->hdr + pkt->op->deth;
@@ -567,15 +607,17 @@ static bool receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		.is_ipv4 = ip_hdr(pkt->skb)->version == 4,
 		.vlan_id = pkt->vlan_id,
 	};
+	bool wait;
 	int err;
 
 	if (!qkey_ok(qp, deth_qkey(deth))) {
 		rxe_rq_count(qp, RXE_CNT_RX_BAD_QKEY, 1);
 		return true;
 	}
-	if (!qp->rq.have_wqe && !rxe_recv_get(qp)) {
-		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
-		return true;
+	if (!receive_take(qp, &wait)) {
+		if (!wait)
+			rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
+		return !wait;
 	}
 	if (unlikely(qp->rq.bad_wqe)) {
 		receive_failed(qp, IB_WC_LOC_QP_OP_ERR, "malformed receive request");

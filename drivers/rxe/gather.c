@@ -76,7 +76,9 @@ static bool gather_shares(void)
 
 static u64 gather_wait(const struct rxe_qp *qp)
 {
-	u64 wait = clamp_t(u64, READ_ONCE(qp->sq.rto.srtt_ns), WAIT_LEAST_NS, WAIT_MOST_NS);
+	u64 trip = READ_ONCE(qp->sq.rto.srtt_ns);
+	/* without one, as of datagrams, which nobody answers, there is no hurry */
+	u64 wait = trip ? clamp_t(u64, trip, WAIT_LEAST_NS, WAIT_MOST_NS) : WAIT_MOST_NS;
 
 	return gather_shares() ? WAIT_TIMES * wait : wait;
 }
@@ -115,11 +117,20 @@ static bool gather_full(const struct rxe_qp *qp, u32 left, u32 most)
 	return left >= min(GATHER_LATE * most, qp->sq.mask - qp->sq.mask / GATHER_SPARE);
 }
 
+/*
+ * Calls the worker. That of datagrams takes turns with processes: nothing else holds their
+ * sender back, and who receives them needs a CPU, too.
+ */
+static void gather_worker(struct rxe_qp *qp)
+{
+	rxe_task_queue(&qp->sq.task, rxe_qp_is_datagram(qp));
+}
+
 /* Has the worker come for what waits; it may have been called before, and not be there yet. */
 static void gather_call(struct rxe_qp *qp, u32 left, u32 most)
 {
 	if (gather_shares() && !gather_expects(qp) && !(left % min_t(u32, most, GATHER_CALL)))
-		rxe_task_queue(&qp->sq.task, false);
+		gather_worker(qp);
 }
 
 /**
@@ -228,7 +239,7 @@ static enum hrtimer_restart gather_expired(struct hrtimer *t)
 		g->rounds++;
 		wait = true;
 	} else if (left && !g->called && gather_shares()) {
-		rxe_task_queue(&qp->sq.task, false);
+		gather_worker(qp);
 		g->called = true;
 		wait = true;
 	}

@@ -619,6 +619,7 @@ static void qp_reset(struct rxe_qp *qp)
 	rq->progress = MSG_NONE;
 	rq->written_back = 0;
 	rq->have_wqe = false;
+	rq->supply = RXE_SUPPLY_THERE;
 	rq->read.active = false;
 	rq->ack_pending = false;
 	rq->nak_sent = false;

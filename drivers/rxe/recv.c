@@ -239,9 +239,9 @@ int rxe_recv_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	err = rxe_recv_ring_post(&qp->rq.ring, qp->cap.max_recv_wr, qp->cap.max_recv_sge,
 				 wr, bad);
 	spin_unlock_irqrestore(&qp->rq.post_lock, flags);
-	/* either the flush that follows the error sees the post, or we the error */
+	/* either the flush that follows the error sees the post, or we the error; and who waits */
 	smp_mb();
-	if (rxe_qp_state(qp) == IB_QPS_ERR)
+	if (rxe_qp_state(qp) == IB_QPS_ERR || READ_ONCE(qp->rq.supply) == RXE_SUPPLY_AWAITED)
 		rxe_task_kick(&qp->rq.task);
 	return err;
 }

@@ -564,6 +564,13 @@ struct rxe_resp_read {
 	u32	left;		/* bytes */
 };
 
+/* What datagrams know of receives to come (datagram.c) */
+enum rxe_supply {
+	RXE_SUPPLY_THERE,	/* the last one that was wanted was there */
+	RXE_SUPPLY_AWAITED,	/* it was not, and is waited for */
+	RXE_SUPPLY_OUT,		/* it has not come in time */
+};
+
 /**
  * struct rxe_rq - what the peer asks for
  * @post_lock: kernel users post under it
@@ -579,6 +586,8 @@ struct rxe_resp_read {
  * @va: of an RDMA WRITE in progress, like @rkey and @length
  * @have_wqe: a receive WQE is in use: @wr_id, @num_sge, @sge, with @room bytes
  * @bad_wqe: it is none that a post could have made
+ * @supply: enum rxe_supply; of datagrams, read by kernel users' posts
+ * @late: end of the wait for a receive, in jiffies; of datagrams
  * @res: @num_res saved requests, @res_next is overwritten next
  * @asked: READs, atomics and ATOMIC WRITEs accepted, ever; wraps
  * @answered: those of them whose last response is made; read by the receive path
@@ -605,8 +614,8 @@ struct rxe_resp_read {
  * @flush_left: in the error state: receives of this pass still to be flushed
  * @last_told: in the error state: nothing more will be taken from the SRQ, and its
  *	owner knows
- * @timer: calls the task again: in the error state to look for receives posted
- *	late, or when there was no memory for a READ response
+ * @timer: calls the task again: to look for receives posted late, in the error state
+ *	and of datagrams, or when there was no memory for a READ response
  * @counts: what this side has counted
  */
 struct rxe_rq {
@@ -628,6 +637,8 @@ struct rxe_rq {
 	u32			length;
 	bool			have_wqe;
 	bool			bad_wqe;
+	u8			supply;
+	unsigned long		late;
 	u64			wr_id;
 	u32			num_sge;
 	u32			room;

@@ -390,6 +390,23 @@ def ud_no_buffer():
         equal(test.queue.state(), e.IBV_QPS_RTS, "state")
 
 
+@case("ud-late-receive")
+def ud_late_receive():
+    """A datagram waits a hundredth of a second for a receive; we are not always that fast."""
+    with Datagrams() as test:
+        for _ in range(50):
+            dropped, taken = (test.device.counter(c) for c in ("rx_no_buffer", "resp_send"))
+            frame = test.put(b"early")
+            test.receive(wr_id=5)
+            soon(lambda: (test.device.counter("rx_no_buffer"),
+                          test.device.counter("resp_send")) != (dropped, taken), "never seen")
+            if test.device.counter("resp_send") > taken:
+                test.got(5, b"early", frame)
+                return
+            test.got(5, b"next", test.put(b"next"))
+    raise Failure("no datagram has waited")
+
+
 @case("ud-not-ready")
 def ud_not_ready():
     """A queue pair that nobody has modified yet keeps no datagrams."""
