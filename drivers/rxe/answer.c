@@ -51,6 +51,20 @@ void rxe_answer_flush(struct rxe_qp *qp)
 		rxe_burst_send(burst);
 }
 
+/* A packet of BTH and AETH; false: no memory, it is lost, as on the wire. */
+static bool answer_aeth(struct rxe_qp *qp, u8 opcode, u8 syndrome, u32 psn)
+{
+	struct rxe_burst *burst = answers(qp);
+	struct rxe_txpkt pkt;
+
+	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN, 0))
+		return false;
+	answer_bth(qp, pkt.hdr, opcode, psn, 0);
+	aeth_write(pkt.hdr + BTH_LEN, syndrome, qp->rq.msn);
+	rxe_burst_close(burst, &pkt);
+	return true;
+}
+
 /**
  * rxe_answer_ack - an ACK or NAK (9.7.5)
  * @qp: the QP
@@ -63,14 +77,7 @@ void rxe_answer_flush(struct rxe_qp *qp)
  */
 void rxe_answer_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 {
-	struct rxe_burst *burst = answers(qp);
-	struct rxe_txpkt pkt;
-
-	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN, 0))
-		return;
-	answer_bth(qp, pkt.hdr, OP_RC_ACKNOWLEDGE, psn, 0);
-	aeth_write(pkt.hdr + BTH_LEN, syndrome, qp->rq.msn);
-	rxe_burst_close(burst, &pkt);
+	answer_aeth(qp, OP_RC_ACKNOWLEDGE, syndrome, psn);
 }
 
 /**
@@ -121,15 +128,8 @@ void rxe_answer_atomic(struct rxe_qp *qp, u32 psn, u64 orig)
  */
 void rxe_answer_placement(struct rxe_qp *qp, u32 psn)
 {
-	struct rxe_burst *burst = answers(qp);
-	struct rxe_txpkt pkt;
-
-	if (rxe_burst_add(burst, &pkt, BTH_LEN + AETH_LEN, 0))
-		return;
-	answer_bth(qp, pkt.hdr, OP_RC_READ_RESPONSE_ONLY, psn, 0);
-	aeth_write(pkt.hdr + BTH_LEN, AETH_ACK_UNLIMITED, qp->rq.msn);
-	rxe_burst_close(burst, &pkt);
-	qp->rq.ack_pending = false;
+	if (answer_aeth(qp, OP_RC_READ_RESPONSE_ONLY, AETH_ACK_UNLIMITED, psn))
+		qp->rq.ack_pending = false;
 }
 
 /* --- READ responses --------------------------------------------------------- */

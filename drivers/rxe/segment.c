@@ -58,20 +58,18 @@ static u32 run_length(const struct sk_buff *skb, u32 offset, u32 size, u32 *next
 	u32 start = offset;
 	u32 len = size;
 
-	do {
+	for (;;) {
 		if (len < BTH_LEN + ICRC_LEN || len > skb->len - offset)
 			return 0;
 		offset += len;
 		*next = 0;
-		if (offset == skb->len || len < size)
-			break;
-		if (skb_copy_bits(skb, offset - ICRC_LEN, next, sizeof(*next)))
+		if (offset < skb->len && skb_copy_bits(skb, offset - ICRC_LEN, next, sizeof(*next)))
 			return 0;
+		/* what is shorter is the last of a run, and nothing longer is in it */
+		if (offset == skb->len || len < size || *next > size)
+			return offset - start;
 		len = *next;
-	} while (len <= size);
-	if (offset < skb->len && skb_copy_bits(skb, offset - ICRC_LEN, next, sizeof(*next)))
-		return 0;
-	return offset - start;
+	}
 }
 
 /* Gives @part bytes of the fragments of @skb, which it has a reference to then. */
