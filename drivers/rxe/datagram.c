@@ -546,41 +546,37 @@ static int place(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	return err;
 }
 
+/* A receive is in use, or is taken into use. */
+static bool receive_take(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	if (!rq->have_wqe && !rxe_recv_get(qp))
+		return false;
+	if (unlikely(rq->supply != RXE_SUPPLY_THERE))
+		WRITE_ONCE(rq->supply, RXE_SUPPLY_THERE);
+	return true;
+}
+
 /*
- * There is no receive for a datagram. One may come soon: who posts them is often just kept off
- * its CPU, by what it is to receive. The same or another datagram looks again; the timer, if
- * no other comes. When none has come in time, datagrams are dropped until there is one (9.8.3).
+ * There is no receive for a datagram. One may come soon: the process that posts them has
+ * often only lost its CPU to the datagrams that it is to receive. Whatever comes next looks
+ * again, or the timer, at the next tick. When none comes in time, datagrams are dropped at
+ * once until there is one (9.8.3).
  */
-static bool receive_awaited(struct rxe_qp *qp)
+static bool receive_awaited(struct rxe_qp *qp, const struct sk_buff *skb)
 {
 	struct rxe_rq *rq = &qp->rq;
 
 	if (rq->supply == RXE_SUPPLY_OUT)
 		return false;
-	if (rq->supply == RXE_SUPPLY_THERE) {
-		rq->late = jiffies + RECEIVE_LATE;
-		WRITE_ONCE(rq->supply, RXE_SUPPLY_AWAITED);
-	} else if (time_after(jiffies, rq->late)) {
+	if (rxe_rx_age(skb) > RECEIVE_LATE) {
 		WRITE_ONCE(rq->supply, RXE_SUPPLY_OUT);
 		return false;
 	}
+	WRITE_ONCE(rq->supply, RXE_SUPPLY_AWAITED);
 	if (!timer_pending(&rq->timer))
-		mod_timer(&rq->timer, jiffies + 1);
-	return true;
-}
-
-/* Whether there is a receive for a datagram, or one may come; @wait: it is to wait for that. */
-static bool receive_take(struct rxe_qp *qp, bool *wait)
-{
-	struct rxe_rq *rq = &qp->rq;
-
-	*wait = false;
-	if (!rq->have_wqe && !rxe_recv_get(qp)) {
-		*wait = receive_awaited(qp);
-		return false;
-	}
-	if (unlikely(rq->supply != RXE_SUPPLY_THERE))
-		WRITE_ONCE(rq->supply, RXE_SUPPLY_THERE);
+		mod_timer(&rq->timer, jiffies);
 	return true;
 }
 
@@ -607,17 +603,17 @@ static bool receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		.is_ipv4 = ip_hdr(pkt->skb)->version == 4,
 		.vlan_id = pkt->vlan_id,
 	};
-	bool wait;
 	int err;
 
 	if (!qkey_ok(qp, deth_qkey(deth))) {
 		rxe_rq_count(qp, RXE_CNT_RX_BAD_QKEY, 1);
 		return true;
 	}
-	if (!receive_take(qp, &wait)) {
-		if (!wait)
-			rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
-		return !wait;
+	if (!receive_take(qp)) {
+		if (receive_awaited(qp, pkt->skb))
+			return false;
+		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
+		return true;
 	}
 	if (unlikely(qp->rq.bad_wqe)) {
 		receive_failed(qp, IB_WC_LOC_QP_OP_ERR, "malformed receive request");
@@ -669,6 +665,10 @@ bool rxe_datagram_receive_task(struct rxe_qp *qp)
 				break;
 			rxe_rx_iter_init(it, qp->dev, qp->rq.counts, skb);
 		}
+		/* not looked at again, its sum least of all, before there is a receive */
+		if (qp->rq.supply == RXE_SUPPLY_AWAITED && !receive_take(qp) &&
+		    receive_awaited(qp, it->skb))
+			return false;
 		at = *it;
 		while (rxe_qp_receives(qp) && rxe_rx_next(it, &pkt)) {
 			if (unlikely(!receive_one(qp, &pkt))) {

@@ -77,7 +77,7 @@ static bool gather_shares(void)
 static u64 gather_wait(const struct rxe_qp *qp)
 {
 	u64 trip = READ_ONCE(qp->sq.rto.srtt_ns);
-	/* without one, as of datagrams, which nobody answers, there is no hurry */
+	/* where nobody answers, none is known */
 	u64 wait = trip ? clamp_t(u64, trip, WAIT_LEAST_NS, WAIT_MOST_NS) : WAIT_MOST_NS;
 
 	return gather_shares() ? WAIT_TIMES * wait : wait;
@@ -118,12 +118,12 @@ static bool gather_full(const struct rxe_qp *qp, u32 left, u32 most)
 }
 
 /*
- * Calls the worker. That of datagrams takes turns with processes: nothing else holds their
- * sender back, and who receives them needs a CPU, too.
+ * Calls the worker. Where nobody answers it takes turns with processes: nothing else holds
+ * the sender back, and who receives needs a CPU, too.
  */
 static void gather_worker(struct rxe_qp *qp)
 {
-	rxe_task_queue(&qp->sq.task, rxe_qp_is_datagram(qp));
+	rxe_task_queue(&qp->sq.task, rxe_qp_is_datagram(qp) || rxe_qp_is_uc(qp));
 }
 
 /* Has the worker come for what waits; it may have been called before, and not be there yet. */

@@ -79,12 +79,14 @@ bool rxe_recv_get(struct rxe_qp *qp)
  * @qp: the QP
  *
  * Context: any; what it finds may have changed when it returns.
- * Return: whether less than RXE_RECEIVES_FEW are posted.
+ * Return: whether fewer than RXE_RECEIVES_FEW are posted.
  */
 bool rxe_recv_scarce(const struct rxe_qp *qp)
 {
-	const struct rxe_ring *ring = qp->srq ? &qp->srq->ring : &qp->rq.ring;
+	const struct rxe_ring *ring = &qp->rq.ring;
 
+	if (qp->srq)
+		return rxe_srq_scarce(qp->srq);
 	return ((rxe_ring_producer(ring) - READ_ONCE(ring->index)) & ring->mask) <
 	       RXE_RECEIVES_FEW;
 }
@@ -239,7 +241,10 @@ int rxe_recv_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	err = rxe_recv_ring_post(&qp->rq.ring, qp->cap.max_recv_wr, qp->cap.max_recv_sge,
 				 wr, bad);
 	spin_unlock_irqrestore(&qp->rq.post_lock, flags);
-	/* either the flush that follows the error sees the post, or we the error; and who waits */
+	/*
+	 * Either the flush that follows the error sees the post, or we the error. Of a datagram
+	 * that begins to wait just now, the timer looks soon.
+	 */
 	smp_mb();
 	if (rxe_qp_state(qp) == IB_QPS_ERR || READ_ONCE(qp->rq.supply) == RXE_SUPPLY_AWAITED)
 		rxe_task_kick(&qp->rq.task);

@@ -35,8 +35,8 @@
 #define FLUSH_BYTES	(16 << 10)
 
 /**
- * rxe_responder_timeout - look for receives posted to a QP in error, or that datagrams
- * wait for, or try again to send READ responses
+ * rxe_responder_timeout - look for receives that are posted late, to a QP in error or for
+ * datagrams that wait, or try again to send READ responses
  * @t: rq.timer of a QP
  *
  * Context: softirq.

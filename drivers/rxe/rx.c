@@ -44,7 +44,10 @@ struct rx_cb {
 	bool	lent;		/* the payload stands apart, and is lent (lend.c) */
 	u8	nest;		/* tasks that have called each other until here */
 	u16	vlan_id;	/* of the destination address, for QP 1 */
-	u32	answered;	/* of a request: READs and atomics answered when it came */
+	union {
+		u32	answered;	/* of a request: READs and atomics answered when it came */
+		u32	arrived;	/* of a datagram: when, in jiffies */
+	};
 };
 
 #define RX_CB(skb) ((struct rx_cb *)(skb)->cb)
@@ -333,6 +336,18 @@ static void rx_congested(struct rxe_qp *qp, const struct sk_buff_head *queue, u6
 	if (cb->lent || (rx_parse_first(&pkt, skb, len) && pkt.payload_len &&
 			 rx_icrc_good(&pkt, cb->first, len)))
 		rxe_congestion_marked(qp, flow);
+}
+
+/**
+ * rxe_rx_age - how long ago a datagram has come
+ * @skb: from the queue of a datagram QP
+ *
+ * Context: any.
+ * Return: jiffies.
+ */
+u32 rxe_rx_age(const struct sk_buff *skb)
+{
+	return (u32)jiffies - RX_CB(skb)->arrived;
 }
 
 /**
@@ -626,6 +641,9 @@ static bool rx_is_bulk(struct rxe_qp *qp, const struct sk_buff *skb,
 	bool hurry = op->flags & OPF_REQUEST ? READ_ONCE(qp->rq.hurry) :
 					       READ_ONCE(qp->sq.hurry);
 
+	/* who posts the receive that a datagram waits for needs that CPU */
+	if (READ_ONCE(qp->rq.supply) == RXE_SUPPLY_AWAITED)
+		return false;
 	if (hurry || waiting > RXE_BULK_WAITING || num_online_cpus() == 1)
 		return false;
 	if (op->flags & OPF_ACK)
@@ -722,7 +740,10 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	/* a route looked up for input must not outlive this call */
 	skb_dst_drop(skb);
 	/* it may wait for its turn; what it may ask for was settled when its sender sent it */
-	RX_CB(skb)->answered = READ_ONCE(qp->rq.answered);
+	if (rxe_qp_is_datagram(qp))
+		RX_CB(skb)->arrived = jiffies;
+	else
+		RX_CB(skb)->answered = READ_ONCE(qp->rq.answered);
 	if (nest && rx_reads_much(skb, op)) {
 		rx_enqueue(queue, skb);
 		rxe_task_run_within(task, RXE_TASK_LATER);
@@ -733,7 +754,7 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		return;
 	}
 	bulk = !rx_is_nak(skb, op) && rx_is_bulk(qp, skb, op, skb_queue_len(queue));
-	fair = (op->flags & OPF_SEND) && !RX_CB(skb)->summed;
+	fair = (op->flags & OPF_SEND) && (!RX_CB(skb)->summed || rxe_qp_is_datagram(qp));
 	rx_enqueue(queue, skb);
 	/* the skb may be gone */
 	if (bulk)

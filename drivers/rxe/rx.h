@@ -68,6 +68,7 @@ bool rxe_rx_next(struct rxe_rx_iter *it, struct rxe_rxpkt *pkt);
 bool rxe_rx_train(const struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32 most,
 		  struct rxe_train *train);
 void rxe_rx_skip(struct rxe_rx_iter *it, const struct rxe_rxpkt *pkt, u32 count);
+u32 rxe_rx_age(const struct sk_buff *skb);
 struct sk_buff *rxe_rx_dequeue(struct rxe_qp *qp, struct sk_buff_head *queue, u64 *counts);
 int rxe_rx_datagram(struct sock *sk, struct sk_buff *skb);
 void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed, u8 nest);

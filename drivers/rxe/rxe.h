@@ -351,6 +351,7 @@ struct rxe_srq {
 	struct mutex		resizing;	/* resizes */
 };
 
+bool rxe_srq_scarce(struct rxe_srq *srq);
 bool rxe_srq_below_limit(struct rxe_srq *srq);
 void rxe_srq_event(struct rxe_srq *srq, enum ib_event_type type);
 
@@ -564,7 +565,7 @@ struct rxe_resp_read {
 	u32	left;		/* bytes */
 };
 
-/* What datagrams know of receives to come (datagram.c) */
+/* Whether receives come in time, as datagrams see it (datagram.c) */
 enum rxe_supply {
 	RXE_SUPPLY_THERE,	/* the last one that was wanted was there */
 	RXE_SUPPLY_AWAITED,	/* it was not, and is waited for */
@@ -586,8 +587,8 @@ enum rxe_supply {
  * @va: of an RDMA WRITE in progress, like @rkey and @length
  * @have_wqe: a receive WQE is in use: @wr_id, @num_sge, @sge, with @room bytes
  * @bad_wqe: it is none that a post could have made
- * @supply: enum rxe_supply; of datagrams, read by kernel users' posts
- * @late: end of the wait for a receive, in jiffies; of datagrams
+ * @supply: enum rxe_supply; of datagrams, read by kernel users' posts (not of an SRQ) and by
+ *	the receive path
  * @res: @num_res saved requests, @res_next is overwritten next
  * @asked: READs, atomics and ATOMIC WRITEs accepted, ever; wraps
  * @answered: those of them whose last response is made; read by the receive path
@@ -638,7 +639,6 @@ struct rxe_rq {
 	bool			have_wqe;
 	bool			bad_wqe;
 	u8			supply;
-	unsigned long		late;
 	u64			wr_id;
 	u32			num_sge;
 	u32			room;

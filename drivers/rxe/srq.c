@@ -252,6 +252,26 @@ int rxe_srq_post(struct ib_srq *ibsrq, const struct ib_recv_wr *wr, const struct
 }
 
 /**
+ * rxe_srq_scarce - whether who posts receives is needed soon
+ * @srq: SRQ
+ *
+ * Its ring may be replaced by another one at any time, but under the lock.
+ *
+ * Context: any, srq->lock not held; what it finds may have changed when it returns.
+ * Return: whether fewer than RXE_RECEIVES_FEW are posted.
+ */
+bool rxe_srq_scarce(struct rxe_srq *srq)
+{
+	unsigned long flags;
+	bool scarce;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	scarce = srq_used(srq) < RXE_RECEIVES_FEW;
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return scarce;
+}
+
+/**
  * rxe_srq_below_limit - after a WQE was taken, whether the owner is to be told
  * @srq: SRQ
  *

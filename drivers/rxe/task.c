@@ -196,9 +196,12 @@ static void task_rest_bh(struct rxe_task *task)
 	tasklet_schedule(&task->bh);
 }
 
-static struct workqueue_struct *task_wq_of(const struct rxe_task *task)
+/* An item of its own for each queue: only within one is it seen to that nobody runs it twice */
+static bool task_work_queue(struct rxe_task *task, int cpu)
 {
-	return READ_ONCE(task->fair) ? task_fair_wq : task_wq;
+	if (READ_ONCE(task->fair))
+		return queue_work_on(cpu, task_fair_wq, &task->fair_work);
+	return queue_work_on(cpu, task_wq, &task->work);
 }
 
 /* The CPU that shares the work with this one: its neighbour, or else any other one */
@@ -234,7 +237,7 @@ static int partner_cpu(void)
 bool rxe_task_queue(struct rxe_task *task, bool fair)
 {
 	WRITE_ONCE(task->fair, fair);
-	return queue_work_on(partner_cpu(), task_wq_of(task), &task->work);
+	return task_work_queue(task, partner_cpu());
 }
 
 /**
@@ -265,7 +268,7 @@ bool rxe_task_elsewhere(struct rxe_task *task)
 /* A process leaves the rest to a worker where it is. */
 static void task_rest_here(struct rxe_task *task)
 {
-	queue_work(task_wq_of(task), &task->work);
+	task_work_queue(task, WORK_CPU_UNBOUND);
 }
 
 /**
@@ -365,6 +368,12 @@ static void task_work(struct work_struct *work)
 		    task_rest_here, 0, work);
 }
 
+static void task_work_fair(struct work_struct *work)
+{
+	task_rounds(container_of(work, struct rxe_task, fair_work), RXE_CNT_RUNS_WORK,
+		    ROUNDS_WORK, task_rest_here, 0, work);
+}
+
 static void task_work_home(struct work_struct *work)
 {
 	task_rounds(container_of(work, struct rxe_task, home), RXE_CNT_RUNS_WORK, ROUNDS_WORK,
@@ -451,6 +460,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
 	task->counts = counts;
 	tasklet_setup(&task->bh, task_bh);
 	INIT_WORK(&task->work, task_work);
+	INIT_WORK(&task->fair_work, task_work_fair);
 	INIT_WORK(&task->home, task_work_home);
 	init_completion(&task->idle);
 }
@@ -465,11 +475,16 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
  */
 void rxe_task_exit(struct rxe_task *task)
 {
+	int i;
+
 	rxe_task_stop(task);
 	tasklet_kill(&task->bh);
-	/* who runs @home may queue @work after it has left the task; not the other way round */
-	cancel_work_sync(&task->home);
-	cancel_work_sync(&task->work);
+	/* who has left the task just now may queue another item, which will find it stopped */
+	for (i = 0; i < 2; i++) {
+		cancel_work_sync(&task->home);
+		cancel_work_sync(&task->fair_work);
+		cancel_work_sync(&task->work);
+	}
 }
 
 /**

@@ -29,6 +29,7 @@ struct rxe_qp;
  * @counts: counters of its side of the QP
  * @bh: runs it in softirq
  * @work: runs it on another CPU
+ * @fair_work: likewise, with no priority over processes
  * @home: runs it on @cpu
  * @idle: completed when a task that was told to stop has stopped
  */
@@ -48,6 +49,7 @@ struct rxe_task {
 	u64			*counts;
 	struct tasklet_struct	bh;
 	struct work_struct	work;
+	struct work_struct	fair_work;
 	struct work_struct	home;
 	struct completion	idle;
 };

@@ -392,11 +392,12 @@ def ud_no_buffer():
 
 @case("ud-late-receive")
 def ud_late_receive():
-    """A datagram waits a hundredth of a second for a receive; we are not always that fast."""
+    """A datagram waits about a hundredth of a second for a receive; we are not always so fast."""
     with Datagrams() as test:
         for _ in range(50):
             dropped, taken = (test.device.counter(c) for c in ("rx_no_buffer", "resp_send"))
             frame = test.put(b"early")
+            time.sleep(0.002)
             test.receive(wr_id=5)
             soon(lambda: (test.device.counter("rx_no_buffer"),
                           test.device.counter("resp_send")) != (dropped, taken), "never seen")
@@ -405,6 +406,24 @@ def ud_late_receive():
                 return
             test.got(5, b"next", test.put(b"next"))
     raise Failure("no datagram has waited")
+
+
+@case("ud-slow-receiver")
+def ud_slow_receiver():
+    """However many wait for receives, what is received has not waited for long."""
+    with Datagrams() as test:
+        before = [test.device.counter(c) for c in ("rx_no_buffer", "resp_send")]
+        for number in range(240):
+            test.put(struct.pack(">I", number))
+            if number % 4 == 3:
+                test.receive(wr_id=number // 4)
+                time.sleep(0.001)
+        soon(lambda: test.device.counter("rx_no_buffer") + test.device.counter("resp_send") ==
+             sum(before) + 240, "some wait still")
+        for wr_id in range(test.device.counter("resp_send") - before[1]):
+            equal(test.queue.received().wr_id, wr_id, "receive")
+        last, = struct.unpack(">I", test.memory.get(4, GRH))
+        check(last >= 120, f"datagram {last} of 240 was received last")
 
 
 @case("ud-not-ready")
