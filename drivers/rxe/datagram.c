@@ -39,8 +39,6 @@
 #define GRH_LEN		40
 /* Not a status of a completion: the WQE has to wait for a page of its memory */
 #define STATUS_LATER	U8_MAX
-/* How long datagrams wait for a receive that is late */
-#define RECEIVE_LATE	max_t(unsigned long, HZ / 100, 1)
 /* A work request with this bit takes the Q_Key of its QP (10.2.5) */
 #define QKEY_OF_QP	0x80000000U
 
@@ -546,40 +544,6 @@ static int place(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 	return err;
 }
 
-/* A receive is in use, or is taken into use. */
-static bool receive_take(struct rxe_qp *qp)
-{
-	struct rxe_rq *rq = &qp->rq;
-
-	if (!rq->have_wqe && !rxe_recv_get(qp))
-		return false;
-	if (unlikely(rq->supply != RXE_SUPPLY_THERE))
-		WRITE_ONCE(rq->supply, RXE_SUPPLY_THERE);
-	return true;
-}
-
-/*
- * There is no receive for a datagram. One may come soon: the process that posts them has
- * often only lost its CPU to the datagrams that it is to receive. Whatever comes next looks
- * again, or the timer, at the next tick. When none comes in time, datagrams are dropped at
- * once until there is one (9.8.3).
- */
-static bool receive_awaited(struct rxe_qp *qp, const struct sk_buff *skb)
-{
-	struct rxe_rq *rq = &qp->rq;
-
-	if (rq->supply == RXE_SUPPLY_OUT)
-		return false;
-	if (rxe_rx_age(skb) > RECEIVE_LATE) {
-		WRITE_ONCE(rq->supply, RXE_SUPPLY_OUT);
-		return false;
-	}
-	WRITE_ONCE(rq->supply, RXE_SUPPLY_AWAITED);
-	if (!timer_pending(&rq->timer))
-		mod_timer(&rq->timer, jiffies);
-	return true;
-}
-
 /* The receive in use cannot be used: its own fault, and that of its owner. */
 static void receive_failed(struct rxe_qp *qp, enum ib_wc_status status, const char *why)
 {
@@ -609,8 +573,8 @@ static bool receive_one(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		rxe_rq_count(qp, RXE_CNT_RX_BAD_QKEY, 1);
 		return true;
 	}
-	if (!receive_take(qp)) {
-		if (receive_awaited(qp, pkt->skb))
+	if (!qp->rq.have_wqe && !rxe_recv_get(qp)) {
+		if (rxe_recv_await(qp, pkt->skb))
 			return false;
 		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
 		return true;
@@ -665,9 +629,7 @@ bool rxe_datagram_receive_task(struct rxe_qp *qp)
 				break;
 			rxe_rx_iter_init(it, qp->dev, qp->rq.counts, skb);
 		}
-		/* not looked at again, its sum least of all, before there is a receive */
-		if (qp->rq.supply == RXE_SUPPLY_AWAITED && !receive_take(qp) &&
-		    receive_awaited(qp, it->skb))
+		if (unlikely(rxe_recv_waits(qp)))
 			return false;
 		at = *it;
 		while (rxe_qp_receives(qp) && rxe_rx_next(it, &pkt)) {

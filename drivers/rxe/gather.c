@@ -123,7 +123,7 @@ static bool gather_full(const struct rxe_qp *qp, u32 left, u32 most)
  */
 static void gather_worker(struct rxe_qp *qp)
 {
-	rxe_task_queue(&qp->sq.task, rxe_qp_is_datagram(qp) || rxe_qp_is_uc(qp));
+	rxe_task_queue(&qp->sq.task, !rxe_qp_is_reliable(qp));
 }
 
 /* Has the worker come for what waits; it may have been called before, and not be there yet. */

@@ -11,6 +11,8 @@
 
 /* How often a QP in error looks for receives that user space has posted since */
 #define FLUSH_INTERVAL	(HZ / 10)
+/* How long a message that nobody sends again waits for a receive that is late */
+#define RECEIVE_LATE	max_t(unsigned long, HZ / 100, 1)
 
 /* Copies the next WQE of a ring; false: there is none. */
 static bool ring_take(struct rxe_qp *qp, struct rxe_ring *ring, u32 max_sge)
@@ -43,6 +45,8 @@ static bool ring_take(struct rxe_qp *qp, struct rxe_ring *ring, u32 max_sge)
 	ring->index = (ring->index + 1) & ring->mask;
 	ring->taken++;
 	rxe_ring_set_consumer(ring, ring->index);
+	if (unlikely(rq->supply != RXE_SUPPLY_THERE))
+		WRITE_ONCE(rq->supply, RXE_SUPPLY_THERE);
 	return true;
 }
 
@@ -72,6 +76,50 @@ bool rxe_recv_get(struct rxe_qp *qp)
 	if (qp->srq)
 		return srq_take(qp, qp->srq);
 	return ring_take(qp, &qp->rq.ring, qp->cap.max_recv_sge);
+}
+
+/**
+ * rxe_recv_await - there is no receive: whether a message that nobody sends again waits for one
+ * @qp: UC, UD or GSI
+ * @skb: where the message begins
+ *
+ * One may come soon: the process that posts them has often only lost its CPU to the messages
+ * that it is to receive. Whatever comes next looks again, or the timer, at the next tick. When
+ * none comes in time, messages are dropped at once until there is one (9.8.2, 9.8.3).
+ *
+ * Context: rq.task.
+ * Return: true if the task is to leave it there, as the packet in hand; it is called again.
+ */
+bool rxe_recv_await(struct rxe_qp *qp, const struct sk_buff *skb)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	if (rq->supply == RXE_SUPPLY_OUT)
+		return false;
+	if (rxe_rx_age(skb) > RECEIVE_LATE) {
+		WRITE_ONCE(rq->supply, RXE_SUPPLY_OUT);
+		return false;
+	}
+	WRITE_ONCE(rq->supply, RXE_SUPPLY_AWAITED);
+	if (!timer_pending(&rq->timer))
+		mod_timer(&rq->timer, jiffies);
+	return true;
+}
+
+/**
+ * rxe_recv_waits - whether the packet in hand still waits for a receive
+ * @qp: the QP
+ *
+ * Asked before the packet is looked at again, which would make its sum anew.
+ *
+ * Context: rq.task.
+ */
+bool rxe_recv_waits(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	return rq->supply == RXE_SUPPLY_AWAITED && rq->iter.skb && !rq->have_wqe &&
+	       !rxe_recv_get(qp) && rxe_recv_await(qp, rq->iter.skb);
 }
 
 /**
@@ -242,7 +290,7 @@ int rxe_recv_post(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 				 wr, bad);
 	spin_unlock_irqrestore(&qp->rq.post_lock, flags);
 	/*
-	 * Either the flush that follows the error sees the post, or we the error. Of a datagram
+	 * Either the flush that follows the error sees the post, or we the error. For a message
 	 * that begins to wait just now, the timer looks soon.
 	 */
 	smp_mb();

@@ -36,7 +36,7 @@
 
 /**
  * rxe_responder_timeout - look for receives that are posted late, to a QP in error or for
- * datagrams that wait, or try again to send READ responses
+ * who waits, or try again to send READ responses
  * @t: rq.timer of a QP
  *
  * Context: softirq.
@@ -538,8 +538,8 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 /*
  * A packet of an unreliable connection (9.8.2): nobody sends it again.  With a gap
  * the message in progress is dropped, and so is what follows up to the start of
- * another; a receive WQE already in use waits for that one.  Only a fault of our
- * own memory or queue is an error of the QP.
+ * another; a receive WQE already in use waits for that one, and it for a receive that is a
+ * little late.  Only a fault of our own memory or queue is an error of the QP.
  */
 static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 {
@@ -557,6 +557,10 @@ static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		err = RESP_ERR_OPCODE_SEQ;
 	if (!err || rq->fault.paging)
 		return;
+	if (err == RESP_ERR_RNR && rxe_recv_await(qp, pkt->skb)) {
+		rq->fault.paging = true;
+		return;
+	}
 	rq->progress = MSG_NONE;
 	rq->psn = psn_add(pkt->psn, 1);
 	if (resp_error_info(err)->local)
@@ -565,7 +569,7 @@ static void request_uc(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		rxe_rq_count(qp, RXE_CNT_RX_NO_BUFFER, 1);
 }
 
-/* With rq->fault.paging set afterwards, the packet has to come again. */
+/* With rq->fault.paging set afterwards, the packet has to come again: for a page, or a receive. */
 static void request(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 		    const struct rxe_rx_iter *at)
 {
@@ -786,6 +790,8 @@ static bool work_off(struct rxe_qp *qp)
 			answers_go(qp);
 			continue;
 		}
+		if (unlikely(rxe_recv_waits(qp)))
+			return false;
 		if (!held_request(qp)) {
 			if (!next_packet(qp, &pkt, &at, &budget))
 				break;

@@ -46,7 +46,7 @@ struct rx_cb {
 	u16	vlan_id;	/* of the destination address, for QP 1 */
 	union {
 		u32	answered;	/* of a request: READs and atomics answered when it came */
-		u32	arrived;	/* of a datagram: when, in jiffies */
+		u32	arrived;	/* of what nobody sends again: when, in jiffies */
 	};
 };
 
@@ -339,8 +339,8 @@ static void rx_congested(struct rxe_qp *qp, const struct sk_buff_head *queue, u6
 }
 
 /**
- * rxe_rx_age - how long ago a datagram has come
- * @skb: from the queue of a datagram QP
+ * rxe_rx_age - how long ago a packet has come
+ * @skb: from the receive queue of a QP that is not reliable
  *
  * Context: any.
  * Return: jiffies.
@@ -641,7 +641,7 @@ static bool rx_is_bulk(struct rxe_qp *qp, const struct sk_buff *skb,
 	bool hurry = op->flags & OPF_REQUEST ? READ_ONCE(qp->rq.hurry) :
 					       READ_ONCE(qp->sq.hurry);
 
-	/* who posts the receive that a datagram waits for needs that CPU */
+	/* who posts the receive that is waited for needs that CPU */
 	if (READ_ONCE(qp->rq.supply) == RXE_SUPPLY_AWAITED)
 		return false;
 	if (hurry || waiting > RXE_BULK_WAITING || num_online_cpus() == 1)
@@ -740,10 +740,10 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	/* a route looked up for input must not outlive this call */
 	skb_dst_drop(skb);
 	/* it may wait for its turn; what it may ask for was settled when its sender sent it */
-	if (rxe_qp_is_datagram(qp))
-		RX_CB(skb)->arrived = jiffies;
-	else
+	if (rxe_qp_is_reliable(qp))
 		RX_CB(skb)->answered = READ_ONCE(qp->rq.answered);
+	else
+		RX_CB(skb)->arrived = jiffies;
 	if (nest && rx_reads_much(skb, op)) {
 		rx_enqueue(queue, skb);
 		rxe_task_run_within(task, RXE_TASK_LATER);
@@ -754,7 +754,7 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		return;
 	}
 	bulk = !rx_is_nak(skb, op) && rx_is_bulk(qp, skb, op, skb_queue_len(queue));
-	fair = (op->flags & OPF_SEND) && (!RX_CB(skb)->summed || rxe_qp_is_datagram(qp));
+	fair = (op->flags & OPF_SEND) && (!RX_CB(skb)->summed || !rxe_qp_is_reliable(qp));
 	rx_enqueue(queue, skb);
 	/* the skb may be gone */
 	if (bulk)

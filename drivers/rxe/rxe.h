@@ -565,7 +565,7 @@ struct rxe_resp_read {
 	u32	left;		/* bytes */
 };
 
-/* Whether receives come in time, as datagrams see it (datagram.c) */
+/* Whether receives come in time, of UC and datagrams (recv.c) */
 enum rxe_supply {
 	RXE_SUPPLY_THERE,	/* the last one that was wanted was there */
 	RXE_SUPPLY_AWAITED,	/* it was not, and is waited for */
@@ -587,8 +587,7 @@ enum rxe_supply {
  * @va: of an RDMA WRITE in progress, like @rkey and @length
  * @have_wqe: a receive WQE is in use: @wr_id, @num_sge, @sge, with @room bytes
  * @bad_wqe: it is none that a post could have made
- * @supply: enum rxe_supply; of datagrams, read by kernel users' posts (not of an SRQ) and by
- *	the receive path
+ * @supply: enum rxe_supply; read by kernel users' posts (not of an SRQ) and the receive path
  * @res: @num_res saved requests, @res_next is overwritten next
  * @asked: READs, atomics and ATOMIC WRITEs accepted, ever; wraps
  * @answered: those of them whose last response is made; read by the receive path
@@ -616,7 +615,7 @@ enum rxe_supply {
  * @last_told: in the error state: nothing more will be taken from the SRQ, and its
  *	owner knows
  * @timer: calls the task again: to look for receives posted late, in the error state
- *	and of datagrams, or when there was no memory for a READ response
+ *	or for who waits, or when there was no memory for a READ response
  * @counts: what this side has counted
  */
 struct rxe_rq {
@@ -737,6 +736,12 @@ static inline bool rxe_qp_is_uc(const struct rxe_qp *qp)
 	return qp->ib.qp_type == IB_QPT_UC;
 }
 
+/* Whether the peer hears of each message, and sends it again if need be */
+static inline bool rxe_qp_is_reliable(const struct rxe_qp *qp)
+{
+	return !rxe_qp_is_datagram(qp) && !rxe_qp_is_uc(qp);
+}
+
 /* Whether the state is one that receives (10.3.1) */
 static inline bool rxe_qp_receives(const struct rxe_qp *qp)
 {
@@ -832,6 +837,8 @@ bool rxe_datagram_receive_task(struct rxe_qp *qp);
 int rxe_recv_ring_post(struct rxe_ring *ring, u32 max_wr, u32 max_sge,
 		       const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 bool rxe_recv_get(struct rxe_qp *qp);
+bool rxe_recv_await(struct rxe_qp *qp, const struct sk_buff *skb);
+bool rxe_recv_waits(struct rxe_qp *qp);
 bool rxe_recv_scarce(const struct rxe_qp *qp);
 bool rxe_recv_complete(struct rxe_qp *qp, struct rxe_wc *wc);
 void rxe_recv_fail(struct rxe_qp *qp, u8 status);
