@@ -620,6 +620,7 @@ static void qp_reset(struct rxe_qp *qp)
 	rq->written_back = 0;
 	rq->have_wqe = false;
 	rq->supply = RXE_SUPPLY_THERE;
+	rq->waits = false;
 	rq->read.active = false;
 	rq->ack_pending = false;
 	rq->nak_sent = false;

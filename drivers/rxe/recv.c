@@ -78,6 +78,29 @@ bool rxe_recv_get(struct rxe_qp *qp)
 	return ring_take(qp, &qp->rq.ring, qp->cap.max_recv_sge);
 }
 
+/* Whether a message for which there is no receive is to wait, for that long at most. */
+static bool recv_await(struct rxe_qp *qp, const struct sk_buff *skb)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	if (rq->supply == RXE_SUPPLY_OUT)
+		return false;
+	/* an old one does not, but younger ones behind it may */
+	if (rxe_rx_age(skb) > RECEIVE_LATE)
+		return false;
+	if (rq->supply == RXE_SUPPLY_THERE)
+		rq->late = jiffies + RECEIVE_LATE;
+	/* nor is anything else of this queue pair to be lost for it */
+	if (time_after(jiffies, rq->late) || skb_queue_len(&rq->rxq) > RXE_RXQ_BURSTS / 2) {
+		WRITE_ONCE(rq->supply, RXE_SUPPLY_OUT);
+		return false;
+	}
+	WRITE_ONCE(rq->supply, RXE_SUPPLY_AWAITED);
+	if (!timer_pending(&rq->timer))
+		mod_timer(&rq->timer, jiffies);
+	return true;
+}
+
 /**
  * rxe_recv_await - there is no receive: whether a message that nobody sends again waits for one
  * @qp: UC, UD or GSI
@@ -92,18 +115,8 @@ bool rxe_recv_get(struct rxe_qp *qp)
  */
 bool rxe_recv_await(struct rxe_qp *qp, const struct sk_buff *skb)
 {
-	struct rxe_rq *rq = &qp->rq;
-
-	if (rq->supply == RXE_SUPPLY_OUT)
-		return false;
-	if (rxe_rx_age(skb) > RECEIVE_LATE) {
-		WRITE_ONCE(rq->supply, RXE_SUPPLY_OUT);
-		return false;
-	}
-	WRITE_ONCE(rq->supply, RXE_SUPPLY_AWAITED);
-	if (!timer_pending(&rq->timer))
-		mod_timer(&rq->timer, jiffies);
-	return true;
+	qp->rq.waits = recv_await(qp, skb);
+	return qp->rq.waits;
 }
 
 /**
@@ -118,8 +131,11 @@ bool rxe_recv_waits(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	return rq->supply == RXE_SUPPLY_AWAITED && rq->iter.skb && !rq->have_wqe &&
-	       !rxe_recv_get(qp) && rxe_recv_await(qp, rq->iter.skb);
+	if (likely(!rq->waits))
+		return false;
+	rq->waits = rq->iter.skb && rxe_rx_more(&rq->iter) && !rq->have_wqe &&
+		    !rxe_recv_get(qp) && recv_await(qp, rq->iter.skb);
+	return rq->waits;
 }
 
 /**

@@ -588,6 +588,8 @@ enum rxe_supply {
  * @have_wqe: a receive WQE is in use: @wr_id, @num_sge, @sge, with @room bytes
  * @bad_wqe: it is none that a post could have made
  * @supply: enum rxe_supply; read by kernel users' posts (not of an SRQ) and the receive path
+ * @waits: the packet in @iter waits for a receive
+ * @late: when a receive that is awaited is given up, in jiffies
  * @res: @num_res saved requests, @res_next is overwritten next
  * @asked: READs, atomics and ATOMIC WRITEs accepted, ever; wraps
  * @answered: those of them whose last response is made; read by the receive path
@@ -638,6 +640,8 @@ struct rxe_rq {
 	bool			have_wqe;
 	bool			bad_wqe;
 	u8			supply;
+	bool			waits;
+	unsigned long		late;
 	u64			wr_id;
 	u32			num_sge;
 	u32			room;

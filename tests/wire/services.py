@@ -120,7 +120,9 @@ def uc_errors():
     """A bad key, no receive, one too short, a READ: dropped, and the QP lives on."""
     with Unreliable() as test:
         test.put(roce.WRITE_ONLY, b"abcd", test.reth(4, rkey=test.memory.rkey ^ 0x500))
+        before = test.device.counter("rx_no_buffer")
         test.put(roce.SEND_ONLY, b"no receive is posted")
+        soon(lambda: test.device.counter("rx_no_buffer") == before + 1, "not counted")
         test.send(roce.READ_REQUEST, test.reth(4))
         test.receive(length=4, wr_id=6)
         test.put(roce.SEND_ONLY, b"too long")
@@ -412,6 +414,18 @@ def uc_late_receive():
     with Unreliable() as test:
         late_receive(test, lambda data: test.put(roce.SEND_ONLY, data),
                      lambda wr_id, data, _: test.got(wr_id, data))
+
+
+@case("uc-late-receive-long")
+def uc_late_receive_long():
+    """So does one of several packets, all of which are there before the receive."""
+    def put(data):
+        test.put(roce.SEND_FIRST, DATA[:MTU])
+        test.put(roce.SEND_MIDDLE, DATA[:MTU])
+        test.put(roce.SEND_LAST, data)
+
+    with Unreliable() as test:
+        late_receive(test, put, lambda wr_id, data, _: test.got(wr_id, 2 * DATA[:MTU] + data))
 
 
 @case("ud-late-receive")
