@@ -5,6 +5,9 @@
  * The queue is a ring that user space may write at any time: a WQE is copied out
  * once, and only the copy (rq->wr_id, num_sge, sge, room) is looked at.  One WQE of
  * a QP is in use at a time, from rxe_recv_get() to rxe_recv_complete().
+ *
+ * Where nobody sends a message again, as on UC and of datagrams, one that finds no receive
+ * waits for a little while (rxe_recv_await()).
  */
 #include "rxe.h"
 #include "trace.h"
@@ -78,7 +81,7 @@ bool rxe_recv_get(struct rxe_qp *qp)
 	return ring_take(qp, &qp->rq.ring, qp->cap.max_recv_sge);
 }
 
-/* Whether a message for which there is no receive is to wait, for that long at most. */
+/* Whether a message for which there is no receive is to wait; that ends after RECEIVE_LATE. */
 static bool recv_await(struct rxe_qp *qp, const struct sk_buff *skb)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -126,6 +129,7 @@ bool rxe_recv_await(struct rxe_qp *qp, const struct sk_buff *skb)
  * Asked before the packet is looked at again, which would make its sum anew.
  *
  * Context: rq.task.
+ * Return: true if the task is to leave it there; it is called again.
  */
 bool rxe_recv_waits(struct rxe_qp *qp)
 {
