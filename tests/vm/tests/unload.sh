@@ -5,13 +5,14 @@
 # does it with a queue that a process holds. netem is the other way round: it lets the
 # sender forget what it delays, so that the module goes at once, and packets outlive it.
 
-# queue: packets of a transfer that has been killed are in a queue
+# queue: packets of a transfer that has been killed are in a queue, for longer than it takes
+# to kill it and to delete the devices, which a slow kernel needs more time for
 queue() {
 	local left
 
 	modprobe -q sch_tbf || { skip "no sch_tbf here"; return; }
 	setup || return
-	n2 tc qdisc add dev veth1 root tbf rate 8kbit burst 5000 limit 100000 ||
+	n2 tc qdisc add dev veth1 root tbf rate $((8000 * 60 / PATIENCE))bit burst 5000 limit 100000 ||
 		bad "no queue on veth1" || return
 	pingpong_started || return
 	eventually queue_holds || bad "the queue holds nothing" || return
