@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Which packets are merged on receipt (GRO), and that each of them is still its own.
 
-The device under test holds a packet for a while and sees what comes next: two of them
-are merged, or both go up alone. Either way both are executed.
+Two packets come to the device under test in one poll: they are merged, or both go up alone.
+Either way both are executed. That they come in one poll is no matter of time: a thread polls,
+on our processor, and we do not leave it until both are sent.
 """
 
+import contextlib
+import os
 import subprocess
 
 import roce
@@ -14,8 +17,8 @@ from stranger import Far, Stranger
 
 LENGTH = 64
 NAMES = ("rcvd_pkts", "rx_merged", "icrc_errors", "rx_malformed")
-# How long a packet may be held, in ns: far longer than it takes to send two
-HOLD = 2_000_000_000
+# The processor that polls
+CPU = min(os.sched_getaffinity(0))
 # Offsets in a frame: IPv4 flags, the ICRC from the end
 FLAGS = 14 + 6
 
@@ -27,7 +30,7 @@ def ip_netns(namespace, *command):
 
 
 class Merging:
-    """The end under test holds packets."""
+    """The end under test merges what its threads poll."""
 
     why_not = None
 
@@ -40,20 +43,35 @@ class Merging:
             return
         ip_netns("ns1", "ethtool", "-K", "veth0", "tso", "off")
         ip_netns("ns2", "ethtool", "-K", "veth1", "gro", "on")
-        cls.hold(HOLD)
+        cls.threads(1)
+        for name in ip_netns("ns2", "pgrep", "^napi/veth1-").split():
+            os.sched_setaffinity(int(name), {CPU})
 
     @classmethod
     def end(cls):
         """As it was."""
         if not cls.why_not:
-            cls.hold(0)
+            cls.threads(0)
             ip_netns("ns2", "ethtool", "-K", "veth1", "gro", "off")
             ip_netns("ns1", "ethtool", "-K", "veth0", "tso", "on")
 
     @staticmethod
-    def hold(nanoseconds):
-        """For so long at most, behind the end of a poll."""
-        ip_netns("ns2", "sh", "-c", f"echo {nanoseconds} >/sys/class/net/veth1/gro_flush_timeout")
+    def threads(how):
+        """Who polls."""
+        ip_netns("ns2", "sh", "-c", f"echo {how} >/sys/class/net/veth1/threaded")
+
+    @staticmethod
+    @contextlib.contextmanager
+    def waiting():
+        """Its threads do not run meanwhile: we are in their place. A queue is its processor's."""
+        cpus = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {CPU})
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        try:
+            yield
+        finally:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+            os.sched_setaffinity(0, cpus)
 
 
 class Pair(Stranger):
@@ -90,6 +108,12 @@ class Pair(Stranger):
             frame[14:] = ip + roce.icrc(ip)
         return bytes(frame)
 
+    def in_a_row(self, *frames):
+        """Send them so that one poll finds them all."""
+        with Merging.waiting():
+            for frame in frames:
+                self.tap.send(frame)
+
     def counted(self, merged, packets=2, wrong=0):
         """So many packets came, and so many of them merged."""
         after = self.counters()
@@ -99,8 +123,7 @@ class Pair(Stranger):
 
     def both(self, merged, acks=1, first=None, second=None):
         """Send two; they are executed in order and acknowledged."""
-        self.tap.send(self.one(0, **(first or {})))
-        self.tap.send(self.one(1, **(second or {})))
+        self.in_a_row(self.one(0, **(first or {})), self.one(1, **(second or {})))
         if acks == 2:
             self.msn = 1
             self.acked()
@@ -193,7 +216,7 @@ def longer():
 
 @case("asks-first")
 def asks_first():
-    """Who asks for an ACK is not held."""
+    """Nothing is merged to who asks for an ACK."""
     with Pair() as test:
         test.both(0, acks=2, first={"ackreq": True})
 
@@ -202,8 +225,7 @@ def asks_first():
 def duplicate():
     """The same PSN again."""
     with Pair() as test:
-        test.tap.send(test.one(0))
-        test.tap.send(test.one(1, psn=test.psn))
+        test.in_a_row(test.one(0), test.one(1, psn=test.psn))
         test.msn = 1
         test.acked()
         test.counted(0)
@@ -235,8 +257,7 @@ def wrong_sum():
     """One of two that were merged is damaged: the other one is not."""
     with Pair() as test:
         good = test.one(1)
-        test.tap.send(test.one(0))
-        test.tap.send(good[:-9] + bytes([good[-9] ^ 1]) + good[-8:])
+        test.in_a_row(test.one(0), good[:-9] + bytes([good[-9] ^ 1]) + good[-8:])
         test.silent()
         test.counted(2, wrong=1)
         equal(test.memory.get(LENGTH), test.contents[0], "the first one")
@@ -252,8 +273,7 @@ def partition():
     """Of another partition: it is not merged, and nobody but the first one gets in."""
     with Pair() as test:
         before = test.device.counter("rx_bad_pkey")
-        test.tap.send(test.one(0))
-        test.tap.send(test.one(1, pkey=0x1234))
+        test.in_a_row(test.one(0), test.one(1, pkey=0x1234))
         test.silent()
         test.counted(0, packets=1)
         equal(test.device.counter("rx_bad_pkey") - before, 1, "rx_bad_pkey")
