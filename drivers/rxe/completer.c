@@ -97,10 +97,12 @@ static void sq_time_end(struct rxe_sq *sq, u32 psn)
 		return;
 	rtt = ktime_get_ns() - sq->rtt_start;
 	sq->rtt_start = 0;
-	if (sq->rtt_again)
+	if (sq->rtt_again) {
 		rto_sample_again(&sq->rto, rtt);
-	else
-		rto_sample(&sq->rto, rtt);
+		return;
+	}
+	rto_sample(&sq->rto, rtt);
+	window_measured(&sq->window, psn_diff(psn, sq->rtt_una), rtt);
 }
 
 static void send_again(struct rxe_qp *qp, enum resend_what what)

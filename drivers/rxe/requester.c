@@ -77,7 +77,7 @@ static bool sq_reads_outstanding(const struct rxe_sq *sq)
 /* Packets of a READ that are asked for by one request */
 static u32 sq_read_chunk(const struct rxe_sq *sq)
 {
-	return sq->window.max / RXE_WINDOW_READS;
+	return sq->window.first / RXE_WINDOW_READS;
 }
 
 /*
@@ -162,6 +162,7 @@ static void sq_time(struct rxe_sq *sq)
 	if (sq->rtt_start || sq->psn != sq->max_psn)
 		return;
 	sq->rtt_psn = sq->psn;
+	sq->rtt_una = sq->una_psn;
 	sq->rtt_start = ktime_get_ns();
 	sq->rtt_again = false;
 }

@@ -109,7 +109,7 @@ enum {
 	/* RoCE has no partitions but the default one: no subnet manager fills a table (A16) */
 	RXE_MAX_PKEY		= 1,
 	RXE_DEFAULT_PKEY	= 0xffff,
-	/* Payload of one request stream on its way, the window in bytes ... */
+	/* Payload of one request stream on its way over a short path, the window in bytes ... */
 	RXE_WINDOW_BYTES	= 512 * 1024,
 	/* ... and the packets that this may mean */
 	RXE_WINDOW_LEAST	= 128,
@@ -141,7 +141,7 @@ enum {
 	RXE_WQE_BUDGET		= 128,
 	/* Payload of a packet at the largest path MTU */
 	RXE_MAX_PAYLOAD		= 4096,
-	/* Parts of a window that one READ request asks for; a longer READ is several */
+	/* Parts of the first window that one READ request asks for; a longer READ is several */
 	RXE_WINDOW_READS	= 4,
 	/* Acknowledgments that are asked for within a window */
 	RXE_WINDOW_ACKS		= 8,
@@ -466,6 +466,7 @@ struct rxe_sq_read {
  * @bulk: full packets wait for the window; read by the receive path
  * @hurry: a hole is being filled; likewise
  * @rnr_wait: the peer has asked for a pause
+ * @rtt_una: una_psn when @rtt_psn was sent
  * @rtt_start: when @rtt_psn was sent, in ns; 0: nothing is being timed
  * @rtt_again: it was sent again
  * @untimed: requests that have responses since one was timed
@@ -526,6 +527,7 @@ struct rxe_sq {
 	bool			rnr_wait;
 	bool			drained;
 	u32			rtt_psn;
+	u32			rtt_una;
 	u64			rtt_start;
 	bool			rtt_again;
 	u8			untimed;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Retry budgets, the timer (against a clock made of numbers), the window. */
+#include <algorithm>
 #include <initializer_list>
 #include <set>
 #include "proto.hpp"
@@ -447,6 +448,116 @@ TEST_CASE("window: a loss of 5 % is lived with, one of 10 % is not")
 		else
 			CHECK(w.cur <= 2 * WINDOW_FLOOR);
 	}
+}
+
+/*
+ * A sender that always has something to send, over a path that takes @usec when it is empty
+ * and @packets a millisecond: what its window comes to, and the queue before the path.
+ */
+struct long_path {
+	struct send_window w;
+	u64 usec, packets;
+	u64 rtt() const
+	{
+		return std::max(usec, w.cur * 1000ull / packets);
+	}
+	void trips(int count)
+	{
+		while (count--) {
+			u32 sent = w.cur;
+
+			window_measured(&w, sent, rtt() * 1000);
+		}
+	}
+};
+
+TEST_CASE("window: a long path gets a wider one, of twice what it holds, and no more")
+{
+	struct long_path p = { {}, 10000, 100 };
+
+	window_init(&p.w, 512);
+	p.trips(1);
+	CHECK(p.w.cur == 1024);
+	/* 1000 packets fill it; a queue of as many again is all that there will be */
+	p.trips(20);
+	CHECK(p.w.cur > 1900);
+	CHECK(p.w.cur <= 2000);
+	CHECK(p.rtt() <= 20000);
+	/* a path that takes four times as much is not filled, the bound is four times the first */
+	p.packets = 400;
+	p.trips(20);
+	CHECK(p.w.cur == 512 * WINDOW_WIDEST);
+}
+
+TEST_CASE("window: on a short path it stays what it was, however long its own queue")
+{
+	for (u64 usec : { 1, 20, 200, 1000 }) {
+		struct long_path p = { {}, usec, 200 };
+
+		window_init(&p.w, 512);
+		/* the first packet finds no queue */
+		window_measured(&p.w, 1, usec * 1000);
+		p.trips(1000);
+		CHECK(p.w.cur == 512);
+		CHECK(p.w.max == 512);
+	}
+}
+
+TEST_CASE("window: one that is not needed any more closes, little by little, to the first")
+{
+	struct long_path p = { {}, 20000, 1000 };
+
+	window_init(&p.w, 128);
+	p.trips(5);
+	CHECK(p.w.cur == 512);
+	window_measured(&p.w, 1, 20000000);
+	CHECK(p.w.max == 512 - 384 / WINDOW_GROWTH);
+	CHECK(p.w.cur == p.w.max);
+	for (int i = 0; i < 100; i++)
+		window_measured(&p.w, 1, 20000000);
+	CHECK(p.w.max == 128);
+	CHECK(p.w.cur == 128);
+}
+
+TEST_CASE("window: what was lost on a long path comes back slowly")
+{
+	struct send_window w;
+
+	window_init(&w, 512);
+	window_lost(&w, 10);
+	window_measured(&w, 490, 10000000);
+	CHECK(w.max == 980);
+	CHECK(w.cur == 512 - 10 * WINDOW_LOSS_COST);
+	window_hold(&w);
+	window_measured(&w, 700, 10000000);
+	CHECK(w.cur == WINDOW_FLOOR);
+	window_acked(&w, WINDOW_GROWTH);
+	CHECK(w.cur == 512 - 10 * WINDOW_LOSS_COST + 1);
+	/* all of it, held back, is all of it afterwards */
+	window_init(&w, 512);
+	window_hold(&w);
+	window_measured(&w, 400, 10000000);
+	CHECK(w.cur == WINDOW_FLOOR);
+	window_acked(&w, 1);
+	CHECK(w.cur == 800);
+}
+
+TEST_CASE("window: no measurement leads out of its bounds")
+{
+	for (u64 rtt : { 0ull, 1ull, 0xffffull, 0x10000ull, 1ull << 43, ~0ull })
+		for (u64 path : { 0ull, 1ull, 0xffffull, 0x10000ull, 1ull << 43, ~0ull })
+			for (u32 packets : { 0u, 1u, 511u, 0x3fffu, 0x4000u, 0x7fffffu, 0xffffffffu })
+				for (u32 first : { 0u, 1u, 3u, 512u, 1024u }) {
+					struct send_window w;
+					u32 least = first ? first : 1;
+
+					window_init(&w, first);
+					window_measured(&w, packets, path);
+					window_measured(&w, packets, rtt);
+					CHECK(w.max >= least);
+					CHECK(w.max <= least * WINDOW_WIDEST);
+					CHECK(w.cur == w.max);
+				}
 }
 
 TEST_CASE("recovery: byte offset of a packet in its message")

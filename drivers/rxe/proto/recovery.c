@@ -267,16 +267,71 @@ void rto_progress(struct rto_state *s)
 /**
  * window_init() - start with everything allowed
  * @w: state
- * @max: packets in flight when nothing is lost, at least 1
+ * @max: packets in flight when nothing is lost, at least 1; more if the path is long
  *
  * Context: caller serialises.
  */
 void window_init(struct send_window *w, u32 max)
 {
 	w->max = max ? max : 1;
+	w->first = w->max;
 	w->cur = w->max;
 	w->acked = 0;
 	w->held = 0;
+	w->path_ns = 0;
+}
+
+/* Wider at once, narrower by and by: a sample may be of a time with little to send. */
+static void window_limit(struct send_window *w, u32 fits)
+{
+	u32 *size = w->held ? &w->held : &w->cur;
+	bool whole = *size == w->max;
+
+	if (fits > w->max)
+		w->max = fits;
+	else
+		w->max -= (w->max - fits + WINDOW_GROWTH - 1) / WINDOW_GROWTH;
+	/* where nothing was lost, all of it is used */
+	if (whole || *size > w->max)
+		*size = w->max;
+}
+
+/**
+ * window_measured() - a round trip is over: let the limit fit the path
+ * @w: state
+ * @packets: acknowledged during that time, less than 2^23
+ * @rtt_ns: its length, of a packet that was sent once
+ *
+ * Packets per time are the bandwidth, and with the round trip of the empty path they are
+ * what is on its way while no queue grows. The limit is WINDOW_PATHS times that: so a
+ * window that is too small doubles with each round trip, and one that fills a queue, which
+ * makes round trips longer, grows no more. The shortest round trip of all is taken for
+ * that of the empty path, as a sender that never pauses sees none but those of its own
+ * queue. On a path of less than a millisecond, or without much to send, it comes out
+ * below what the limit was in the beginning, and that remains.
+ *
+ * Context: caller serialises.
+ */
+void window_measured(struct send_window *w, u32 packets, u64 rtt_ns)
+{
+	u32 most = w->first * WINDOW_WIDEST;
+	u64 path_ns;
+	u32 fits;
+
+	if (!rtt_ns)
+		rtt_ns = 1;
+	if (!w->path_ns || rtt_ns < w->path_ns)
+		w->path_ns = rtt_ns;
+	path_ns = w->path_ns;
+	/* a quotient of 32 bits is exact enough, and every machine divides those */
+	while (rtt_ns >> 16) {
+		rtt_ns >>= 1;
+		path_ns >>= 1;
+	}
+	if (packets > WINDOW_PACKETS_MOST)
+		packets = WINDOW_PACKETS_MOST;
+	fits = WINDOW_PATHS * packets * (u32)path_ns / (u32)rtt_ns;
+	window_limit(w, fits < w->first ? w->first : fits > most ? most : fits);
 }
 
 /**

@@ -21,6 +21,11 @@
 /* It opens by a packet for so many acknowledged, and closes by so many for one lost */
 #define WINDOW_GROWTH		8
 #define WINDOW_LOSS_COST	2
+/* On a long path it holds so many times what the path does, at most so many times what it began with */
+#define WINDOW_PATHS		2
+#define WINDOW_WIDEST		4
+/* More than these in a round trip need not be told apart */
+#define WINDOW_PACKETS_MOST	0x3fff
 
 /**
  * struct retry_state - retry budgets of a QP
@@ -60,15 +65,19 @@ struct rto_state {
 /**
  * struct send_window - packets that may be in flight
  * @cur: the limit now
- * @max: the limit without losses
+ * @max: the limit without losses: what the path takes, measured
+ * @first: the least that @max ever is
+ * @path_ns: the shortest round trip there was, 0 before the first one
  * @acked: packets acknowledged that the limit has not grown by yet
  * @held: what @cur is again with the next acknowledgment; 0: nothing is held back
  */
 struct send_window {
 	u32 cur;
 	u32 max;
+	u32 first;
 	u32 acked;
 	u32 held;
+	u64 path_ns;
 };
 
 void retry_init(struct retry_state *r, u8 retry_cnt, u8 rnr_retry);
@@ -86,6 +95,7 @@ bool rto_backoff(struct rto_state *s);
 void rto_progress(struct rto_state *s);
 
 void window_init(struct send_window *w, u32 max);
+void window_measured(struct send_window *w, u32 packets, u64 rtt_ns);
 void window_acked(struct send_window *w, u32 packets);
 void window_lost(struct send_window *w, u32 packets);
 void window_collapse(struct send_window *w);

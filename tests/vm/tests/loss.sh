@@ -71,6 +71,18 @@ speed() {
 		bad "$lossy KB/s with $2 lost, of $whole without: less than $3 %"
 }
 
+# far OPERATION PMTU: 40 ms away and back, nothing is lost: more is on its way than the 512 KiB
+# of a short path, which would be 13 MB/s
+far() {
+	local fast=0
+
+	veth_bursts whole && wire delay 20ms && perftest "ib_$1_bw" -m "$2" -s 1048576 -n 100 &&
+		fast=$(awk '$1 == 1048576 { printf "%d\n", $4 * 1000 }' "$CASE_LOG.client")
+	wire
+	echo "$fast KB/s"
+	[ "$fast" -ge $((2 * 512 * 1024 / 40)) ] || bad "$fast KB/s over 40 ms"
+}
+
 export LIMIT=$((PATIENCE * 2))
 check setup setup || return
 if netem_there; then
@@ -96,6 +108,8 @@ if netem_there; then
 	# all of it at once, and so much of it that what repairs a loss is lost as well
 	check order-mixture on_wire single delay 1ms 1ms loss 5% duplicate 2% corrupt 0.5% -- order 600
 	check order-loss-10 on_wire whole loss 10% -- order -6 400
+	check far-write far write 4096
+	check far-read far read 1024
 	check economy on_wire single loss 1% -- economy 120
 	check speed-write speed write 5% 15
 	check speed-read speed read 5% 15
