@@ -207,10 +207,7 @@ static void ack_before(struct rxe_qp *qp, u32 psn, bool all)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u32 done = sq->una_psn;
-	struct rxe_wc_row row;
 
-	row.count = 0;
-	row.alive = rxe_qp_state(qp) != IB_QPS_ERR;
 	sq_confirmed(qp, psn, all);
 	while (sq->cons != sq->prod && psn_before(done, psn)) {
 		const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
@@ -222,11 +219,12 @@ static void ack_before(struct rxe_qp *qp, u32 psn, bool all)
 			break;
 		}
 		done = psn_add(wqe->last_psn, 1);
-		rxe_wc_add(qp, &row, IB_WC_SUCCESS);
+		rxe_wc_add(qp, IB_WC_SUCCESS);
 	}
-	if (done != sq->una_psn)
+	if (done != sq->una_psn) {
 		sq_progress(qp, done);
-	rxe_wc_show(qp, &row);
+		rxe_wc_show(qp);
+	}
 	rxe_completer_local(qp);
 	sq_skip_acknowledged(sq);
 }
@@ -725,7 +723,10 @@ static void receive_read(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 		return;
 	sq_progress(qp, psn_add(pkt->psn, 1));
 	if (pkt->psn == wqe->last_psn) {
-		rxe_wc_complete(qp, IB_WC_SUCCESS);
+		/* others that are as short may be right behind it */
+		rxe_wc_add(qp, IB_WC_SUCCESS);
+		if (pkt->opcode != OP_RC_READ_RESPONSE_ONLY)
+			rxe_wc_show(qp);
 		rxe_completer_local(qp);
 	}
 	sq_skip_acknowledged(sq);
@@ -780,7 +781,7 @@ static void receive_atomic(struct rxe_qp *qp, const struct rxe_rxpkt *pkt,
 	if (!response_placed(qp, pkt, at, err))
 		return;
 	sq_progress(qp, psn_add(pkt->psn, 1));
-	rxe_wc_complete(qp, IB_WC_SUCCESS);
+	rxe_wc_add(qp, IB_WC_SUCCESS);
 	rxe_completer_local(qp);
 	sq_skip_acknowledged(sq);
 }
@@ -869,6 +870,7 @@ bool rxe_completer_receive(struct rxe_qp *qp)
 		consume_skb(skb);
 		budget--;
 	}
+	rxe_wc_show(qp);
 	if (rxe_qp_state(qp) != IB_QPS_ERR)
 		look_for_gap(qp);
 	WRITE_ONCE(sq->hurry, sq->resend.active || sq->held.count);

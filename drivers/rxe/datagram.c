@@ -428,6 +428,7 @@ static u8 wqe_send(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst *bu
 
 static void send_failed(struct rxe_qp *qp, u8 status)
 {
+	rxe_wc_show(qp);
 	rxe_qp_info(qp, "datagram: %s\n", ib_wc_status_msg(status));
 	rxe_qp_because(qp, ib_wc_status_msg(status));
 	rxe_qp_send_error(qp);
@@ -457,7 +458,7 @@ static bool send_oldest(struct rxe_qp *qp, struct dgram_out *out)
 	if (status)
 		send_failed(qp, status);
 	else
-		rxe_wc_complete(qp, IB_WC_SUCCESS);
+		rxe_wc_add(qp, IB_WC_SUCCESS);
 	return true;
 }
 
@@ -476,6 +477,7 @@ static bool send_posted(struct rxe_qp *qp, u32 *budget)
 		--*budget;
 	}
 	out_send(&out);
+	rxe_wc_show(qp);
 	return all;
 }
 

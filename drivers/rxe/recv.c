@@ -164,6 +164,9 @@ bool rxe_recv_scarce(const struct rxe_qp *qp)
  * @qp: the QP
  * @wc: what to say; wr_id is filled in
  *
+ * Each is visible at once, unlike those of requests: if the CQ has no room for it, that is
+ * the answer to this message.
+ *
  * Context: rq.task, or when it has been stopped.
  * Return: false if the CQ was full.
  */

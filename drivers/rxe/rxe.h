@@ -313,7 +313,8 @@ struct rxe_wc {
 #define RXE_NO_VLAN	0xffff
 
 /**
- * struct rxe_wc_row - completions of WQEs that one answer has ended, not visible yet
+ * struct rxe_wc_row - completions of WQEs that have ended one after the other, not visible yet;
+ *	there are none when sq.task ends
  * @alive: nobody has told their owner yet that the QP is in error
  */
 struct rxe_wc_row {
@@ -477,6 +478,7 @@ struct rxe_sq_read {
  * @rnr_timer: end of the pause
  * @events: RXE_SQ_EV_ bits, set by timers
  * @counts: what this side has counted
+ * @row: completions that become visible together
  */
 struct rxe_sq {
 	spinlock_t		post_lock;	/* kernel users' posts */
@@ -538,6 +540,7 @@ struct rxe_sq {
 	struct hrtimer		rnr_timer;
 	unsigned long		events;
 	u64			*counts;
+	struct rxe_wc_row	row;
 };
 
 enum {
@@ -805,8 +808,8 @@ void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event);
 
 bool rxe_post_pull(struct rxe_qp *qp);
 
-void rxe_wc_show(struct rxe_qp *qp, struct rxe_wc_row *row);
-void rxe_wc_add(struct rxe_qp *qp, struct rxe_wc_row *row, u8 status);
+void rxe_wc_show(struct rxe_qp *qp);
+void rxe_wc_add(struct rxe_qp *qp, u8 status);
 void rxe_wc_complete(struct rxe_qp *qp, u8 status);
 void rxe_wc_fail(struct rxe_qp *qp, u8 status);
 bool rxe_wc_flush(struct rxe_qp *qp);

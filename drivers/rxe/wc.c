@@ -71,14 +71,14 @@ static void wqe_count(struct rxe_qp *qp, const struct rxe_swqe *wqe, u8 status)
 }
 
 /**
- * rxe_wc_show - what has been gathered becomes visible
+ * rxe_wc_show - what rxe_wc_add() has gathered becomes visible
  * @qp: the QP
- * @row: of rxe_wc_add(); empty afterwards
  *
  * Context: sq.task.
  */
-void rxe_wc_show(struct rxe_qp *qp, struct rxe_wc_row *row)
+void rxe_wc_show(struct rxe_qp *qp)
 {
+	struct rxe_wc_row *row = &qp->sq.row;
 	u32 count = row->count;
 	u32 shown;
 
@@ -101,18 +101,23 @@ void rxe_wc_show(struct rxe_qp *qp, struct rxe_wc_row *row)
 /**
  * rxe_wc_add - the oldest WQE is done; its completion goes to the end of a row
  * @qp: the QP
- * @row: shown when it is full, or by rxe_wc_show(), which follows
  * @status: enum ib_wc_status
+ *
+ * The row is shown when it is full, and before the task ends: a lock and an upcall for
+ * several. Who calls this sees to rxe_wc_show().
  *
  * Context: sq.task.
  */
-void rxe_wc_add(struct rxe_qp *qp, struct rxe_wc_row *row, u8 status)
+void rxe_wc_add(struct rxe_qp *qp, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
+	struct rxe_wc_row *row = &sq->row;
 	const struct rxe_swqe *wqe = rxe_sq_slot(sq, sq->cons);
 	bool wanted = status != IB_WC_SUCCESS || sq->sig_all ||
 		      (wqe->flags & IB_SEND_SIGNALED);
 
+	if (!row->count)
+		row->alive = rxe_qp_state(qp) != IB_QPS_ERR;
 	if (wanted)
 		row->wc[row->count++] = (struct rxe_wc) {
 			.wr_id = wqe->wr_id,
@@ -128,22 +133,11 @@ void rxe_wc_add(struct rxe_qp *qp, struct rxe_wc_row *row, u8 status)
 	if (qp->is_user)
 		rxe_ring_set_consumer(&sq->ring, sq->cons & sq->mask);
 	if (row->count == ARRAY_SIZE(row->wc))
-		rxe_wc_show(qp, row);
-}
-
-/* The oldest WQE is done; @alive: nothing has told its owner yet that the QP is in error. */
-static void complete_oldest(struct rxe_qp *qp, u8 status, bool alive)
-{
-	struct rxe_wc_row row;
-
-	row.count = 0;
-	row.alive = alive;
-	rxe_wc_add(qp, &row, status);
-	rxe_wc_show(qp, &row);
+		rxe_wc_show(qp);
 }
 
 /**
- * rxe_wc_complete - the oldest WQE is done
+ * rxe_wc_complete - the oldest WQE is done, and what has been gathered becomes visible
  * @qp: the QP
  * @status: enum ib_wc_status
  *
@@ -154,7 +148,8 @@ static void complete_oldest(struct rxe_qp *qp, u8 status, bool alive)
  */
 void rxe_wc_complete(struct rxe_qp *qp, u8 status)
 {
-	complete_oldest(qp, status, rxe_qp_state(qp) != IB_QPS_ERR);
+	rxe_wc_add(qp, status);
+	rxe_wc_show(qp);
 }
 
 /**
@@ -166,9 +161,12 @@ void rxe_wc_complete(struct rxe_qp *qp, u8 status)
  */
 void rxe_wc_fail(struct rxe_qp *qp, u8 status)
 {
-	bool alive = rxe_qp_state(qp) != IB_QPS_ERR;
 	struct rxe_sq *sq = &qp->sq;
+	bool alive;
 
+	/* what has succeeded before is no part of it */
+	rxe_wc_show(qp);
+	alive = rxe_qp_state(qp) != IB_QPS_ERR;
 	rxe_qp_info(qp, "%s, opcode %u, PSN %#x, peer qp %#x\n",
 		    ib_wc_status_msg(status), rxe_sq_slot(sq, sq->cons)->opcode,
 		    sq->una_psn, qp->attr.dest_qp_num);
@@ -177,7 +175,9 @@ void rxe_wc_fail(struct rxe_qp *qp, u8 status)
 		rxe_qp_send_error(qp);
 	else
 		rxe_qp_error(qp);
-	complete_oldest(qp, status, alive);
+	rxe_wc_add(qp, status);
+	sq->row.alive = alive;
+	rxe_wc_show(qp);
 }
 
 /**

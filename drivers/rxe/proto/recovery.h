@@ -21,7 +21,7 @@
 /* It opens by a packet for so many acknowledged, and closes by so many for one lost */
 #define WINDOW_GROWTH		8
 #define WINDOW_LOSS_COST	2
-/* On a long path it holds so many times what the path does, at most so many times what it began with */
+/* On a long path it holds so many times what the path does, and at most so many times the first */
 #define WINDOW_PATHS		2
 #define WINDOW_WIDEST		4
 /* More than these in a round trip need not be told apart */

@@ -242,6 +242,7 @@ static const struct {
 	{ "handler-outside-lock", case_outside_lock, .handler = handler_waits },
 	{ "missed-events", case_missed_events, .handler = handler_counts },
 	{ "solicited-events", case_solicited, .handler = handler_counts },
+	{ "told-together", case_together, .handler = handler_asks_again },
 	{ "drain", case_drain },
 	{ "drain-in-softirq", case_drain, true },
 	{ "cq-destroyed", case_cq_destroyed },

@@ -180,6 +180,7 @@ int with_pages(struct end ends[2], int count, size_t last,
 
 void handler_counts(struct ib_cq *cq, void *context);
 void handler_polls(struct ib_cq *cq, void *context);
+void handler_asks_again(struct ib_cq *cq, void *context);
 void handler_waits(struct ib_cq *cq, void *context);
 
 int case_mask(struct end ends[2]);
@@ -210,6 +211,7 @@ int case_rw(struct end ends[2]);
 int case_outside_lock(struct end ends[2]);
 int case_missed_events(struct end ends[2]);
 int case_solicited(struct end ends[2]);
+int case_together(struct end ends[2]);
 int case_srq(struct end ends[2]);
 
 #endif /* RXE_CONSUMER_H */

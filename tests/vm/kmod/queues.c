@@ -20,6 +20,14 @@ void handler_counts(struct ib_cq *cq, void *context)
 	complete(&end->called);
 }
 
+void handler_asks_again(struct ib_cq *cq, void *context)
+{
+	struct end *end = context;
+
+	atomic_inc(&end->calls);
+	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+}
+
 static int wait_called(struct end *end)
 {
 	EXPECT(wait_for_completion_timeout(&end->called, PATIENCE));
@@ -186,6 +194,49 @@ int case_solicited(struct end ends[2])
 	TRY(next_entry(&ends[1], IB_WC_WR_FLUSH_ERR));
 	EXPECT(atomic_read(&ends[1].calls) == 3);
 	EXPECT(!atomic_read(&ends[0].calls));
+	return 0;
+}
+
+#define TOGETHER	8
+#define ROUNDS		32
+
+/*
+ * Whoever always asks for the next entry would be called for each, if entries came one by
+ * one. READs that are posted together are answered together, and their entries are there
+ * together: fewer calls, some of which may be for an answer that came apart.
+ */
+int case_together(struct end ends[2])
+{
+	struct ib_rdma_wr wr[TOGETHER] = {};
+	unsigned long end_of_patience;
+	struct ib_wc wc;
+	int i, round;
+
+	for (i = 0; i < TOGETHER; i++) {
+		wr[i].wr.opcode = IB_WR_RDMA_READ;
+		wr[i].wr.send_flags = IB_SEND_SIGNALED;
+		wr[i].wr.wr_id = i;
+		wr[i].wr.next = i + 1 < TOGETHER ? &wr[i + 1].wr : NULL;
+	}
+	ib_req_notify_cq(ends[0].cq, IB_CQ_NEXT_COMP);
+	for (round = 0; round < ROUNDS; round++) {
+		TRY(ib_post_send(ends[0].qp, &wr[0].wr, NULL));
+		end_of_patience = jiffies + PATIENCE;
+		for (i = 0; i < TOGETHER; i++) {
+			while (!ib_poll_cq(ends[0].cq, 1, &wc)) {
+				EXPECT(time_before(jiffies, end_of_patience));
+				usleep_range(500, 1000);
+			}
+			EXPECT(wc.status == IB_WC_SUCCESS && wc.opcode == IB_WC_RDMA_READ);
+			EXPECT(wc.wr_id == i);
+		}
+	}
+	/* who has polled an entry need not have been called for it yet */
+	msleep(20);
+	i = atomic_read(&ends[0].calls);
+	if (i < 1 || i > TOGETHER * ROUNDS / 2)
+		complain("%d calls for %d entries", i, TOGETHER * ROUNDS);
+	EXPECT(i >= 1 && i <= TOGETHER * ROUNDS / 2);
 	return 0;
 }
 
