@@ -15,7 +15,8 @@ import roce
 import verbs
 import wire
 from harness import Failure, Skip, case, check, equal, main
-from stranger import DATA, MTU, OUR_QPN, REMOTE, RKEY, Asking, Far, Stranger, plan
+from stranger import (DATA, MTU, OUR_QPN, REMOTE, RKEY, SIZE, Asking, Far, Stranger, Unreliable,
+                      plan)
 
 # A neighbour in the network of the device, where nobody is
 ELSEWHERE = "02:00:00:00:00:99"
@@ -170,6 +171,55 @@ def destroy_with_packets_queued():
             queue.close()
         test.tap.drain()
         test.good_write()
+
+
+def backlog():
+    """Packets in the queue of the device's netdev, and how many it has dropped."""
+    found = json.loads(run("ip", "netns", "exec", "ns2", "tc", "-s", "-j", "qdisc", "show", "dev",
+                           "veth1", "root"))[0]
+    return found["qlen"], found["drops"]
+
+
+def filled(least):
+    """Packets in the queue when no more come for a while."""
+    end = time.monotonic() + verbs.PATIENCE
+    before, since = 0, time.monotonic()
+    while time.monotonic() < end:
+        now, dropped = backlog()
+        equal(dropped, 0, "packets that the queue has dropped")
+        # it lets eight go in a second
+        if now > before:
+            before, since = now, time.monotonic()
+        elif before >= least and time.monotonic() > since + 1:
+            return before
+        time.sleep(0.05)
+    raise Failure(f"only {before} packets came to the queue: nothing was tested")
+
+
+@case("cut-bursts-are-counted")
+def cut_bursts_are_counted():
+    """A queue that cuts bursts holds no more of a flow than one that does not: their packets
+    weigh what the flow may have in the stack (RXE_FLOW_HIGH, 256 small packets), until they
+    leave; then the rest follows. UC: no window of its own would stop it."""
+    tc = ("ip", "netns", "exec", "ns2", "tc")
+    if subprocess.run(("modprobe", "-q", "sch_tbf"), check=False).returncode:
+        raise Skip("no sch_tbf here")
+    with Unreliable() as test:
+        # a burst is longer than what this one lets go at a time, and it has room for all
+        run(*tc, "qdisc", "add", "dev", "veth1", "root", "tbf", "rate", "64kbit",
+            "burst", "5000", "limit", "4000000")
+        try:
+            for number in range(16):
+                test.queue.send(e.IBV_WR_RDMA_WRITE, [test.memory.sge(SIZE)], remote=REMOTE,
+                                rkey=RKEY, wr_id=number)
+            held = filled(200)
+        finally:
+            run(*tc, "qdisc", "del", "dev", "veth1", "root")
+        # the last burst may be one too many
+        check(held <= 256 + 64, f"{held} packets of one flow in the queue, {16 * SIZE // MTU} sent")
+        for number in range(16):
+            done = test.queue.sent()
+            equal((done.wr_id, done.status), (number, verbs.SUCCESS), "completion")
 
 
 @case("hundred-receives")
