@@ -284,6 +284,23 @@ veth_bursts() {
 	done || bad "ethtool cannot make veth handle bursts: $1"
 }
 
+# A device counts an skb as one packet, the driver counts packets.
+skbs() { n2 cat "/sys/class/net/${1:-veth1}/statistics/tx_packets"; }
+
+# skbs_per_100 COMMAND...: SHARE is how many skbs leave by $BELOW, veth1, for 100 of the packets
+# that rxe1 sends meanwhile
+skbs_per_100() {
+	local skbs0 packets0 skbs packets
+
+	skbs0=$(skbs "${BELOW-}") packets0=$(counter rxe1 sent_pkts)
+	"$@" || return
+	skbs=$(($(skbs "${BELOW-}") - skbs0)) packets=$(($(counter rxe1 sent_pkts) - packets0))
+	echo "$packets packets in $skbs skbs"
+	[ $packets -ge 1000 ] || bad "the driver counts only $packets packets" || return
+	# shellcheck disable=SC2034 # for who calls it
+	SHARE=$((skbs * 100 / packets))
+}
+
 # singles NS NETDEV: it sends one packet an skb, as over a wire
 singles() { ip netns exec "$1" ethtool -K "$2" gso off tso off; }
 

@@ -2,8 +2,6 @@
 # shellcheck shell=bash
 # bursts.sh - packets that share an skb: whole through a veth pair and what lies
 # on the way, cut where it must be cut, with and without ICRC.
-#
-# A device counts an skb as one packet, the driver counts packets.
 # packages: python3 python3-pyverbs
 
 ICRC=/sys/module/rdma_rxe/parameters/icrc
@@ -11,20 +9,6 @@ VERIFY=/sys/module/rdma_rxe/parameters/verify
 GATHER=/sys/module/rdma_rxe/parameters/gather
 
 check setup setup || return
-
-skbs() { n2 cat /sys/class/net/veth1/statistics/tx_packets; }
-
-# skbs_per_100 COMMAND...: of the packets that rxe1 sends meanwhile
-skbs_per_100() {
-	local skbs0 packets0 skbs packets
-
-	skbs0=$(skbs) packets0=$(counter rxe1 sent_pkts)
-	"$@" || return
-	skbs=$(($(skbs) - skbs0)) packets=$(($(counter rxe1 sent_pkts) - packets0))
-	echo "$packets packets in $skbs skbs"
-	[ $packets -ge 1000 ] || bad "the driver counts only $packets packets" || return
-	SHARE=$((skbs * 100 / packets))
-}
 
 no_bad_sums() {
 	local dev
