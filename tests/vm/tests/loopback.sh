@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # loopback.sh - peers in one namespace, on two devices or on one: their packets bypass
 # the loopback device, unless somebody captures there, or shortcut=0.
+# packages: python3 python3-pyverbs
 
 # shellcheck source=tests/lib/capture.sh
 . "$VM/../lib/capture.sh"
@@ -58,6 +59,34 @@ by_the_stack() {
 	by_lo 100 120 contents || status=1
 	echo Y >$SHORTCUT || bad "shortcut=Y is refused" || return
 	return $status
+}
+
+# transcript WAY LEAST MOST DEVICE ADDRESS DEVICE ADDRESS: of all that programs/within.py does
+# with them; lo has so many of each 100 packets
+transcript() {
+	local way=$1
+
+	by_lo "$2" "$3" timeout -k 5 $((PATIENCE * 3)) /usr/bin/python3 "$VM/programs/within.py" "${@:4}" >"$CASE_LOG.$way" ||
+		{ tail -n 5 "$CASE_LOG.$way"; return 1; }
+	# what by_lo says is about packets
+	sed -i '/packets sent, /d' "$CASE_LOG.$way"
+	[ "$(tail -n 1 "$CASE_LOG.$way")" = end ] || bad "the transcript ($way) has no end"
+}
+
+# either_way DEVICE ADDRESS DEVICE ADDRESS: a program cannot tell which way its packets have
+# gone, by what completes, in which order, with what error, nor by what is counted
+either_way() {
+	local lent status=0
+
+	lent=$(counter rxe0 tx_lent)
+	transcript shortcut 0 5 "$@" || return
+	[ "$(counter rxe0 tx_lent)" -gt "$lent" ] || bad "nothing was copied once" || return
+	echo N >$SHORTCUT || bad "shortcut=N is refused" || return
+	transcript stack 100 120 "$@" || status=1
+	echo Y >$SHORTCUT || bad "shortcut=Y is refused" || return
+	[ $status -eq 0 ] || return
+	diff -u "$CASE_LOG.stack" "$CASE_LOG.shortcut" ||
+		bad "$(diff "$CASE_LOG.stack" "$CASE_LOG.shortcut" | grep -c '^[<>]') lines differ by the way (stack -, shortcut +)"
 }
 
 # seen_on NETDEV: who captures there sees each packet, while it captures
@@ -178,6 +207,8 @@ check events pingpong -e -n 100
 GID_KIND=v6 check ipv6 by_lo 0 5 contents
 check with-itself with_itself -m 1024 -s 100001 -n 20
 check icrc-always icrc_always
+check either-way either_way rxe0 10.1.0.1 rxe1 10.1.0.2
+check either-way-itself either_way rxe0 10.1.0.1 rxe0 10.1.0.1
 check uc pingpong_by ibv_uc_pingpong -m 1024 -s 100001 -n 20
 check ud pingpong_by ibv_ud_pingpong -s 1024 -n 100
 check srq pingpong_by ibv_srq_pingpong -m 1024 -s 5001 -n 100
