@@ -233,10 +233,13 @@ static u32 rx_packets(const struct sk_buff *skb)
 	return DIV_ROUND_UP(skb->len - RX_CB(skb)->first, RX_CB(skb)->size);
 }
 
-/* Bytes of them, with a UDP header for all */
-static u32 rx_bytes(const struct sk_buff *skb)
+/* Bytes of them, with an IP and a UDP header each, as the sender counts them */
+static u32 rx_bytes(const struct sk_buff *skb, u32 packets)
 {
-	return RX_CB(skb)->lent ? sizeof(struct udphdr) + rx_lent_head(skb)->bytes : skb->len;
+	u32 bytes = RX_CB(skb)->lent ? rx_lent_head(skb)->bytes : skb->len - sizeof(struct udphdr);
+	u32 ip = ip_hdr(skb)->version == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+
+	return bytes + packets * (ip + sizeof(struct udphdr));
 }
 
 static bool rx_marked(const struct sk_buff *skb)
@@ -249,10 +252,13 @@ static bool rx_marked(const struct sk_buff *skb)
 /* The device has counted it already. */
 static void rx_count(struct rxe_dev *dev, u64 *counts, const struct sk_buff *skb)
 {
-	WRITE_ONCE(counts[RXE_CNT_RX_PACKETS], counts[RXE_CNT_RX_PACKETS] + rx_packets(skb));
-	WRITE_ONCE(counts[RXE_CNT_RX_BYTES], counts[RXE_CNT_RX_BYTES] + rx_bytes(skb));
+	u32 packets = rx_packets(skb);
+
+	WRITE_ONCE(counts[RXE_CNT_RX_PACKETS], counts[RXE_CNT_RX_PACKETS] + packets);
+	WRITE_ONCE(counts[RXE_CNT_RX_BYTES],
+		   counts[RXE_CNT_RX_BYTES] + rx_bytes(skb, packets));
 	if (skb_is_gso(skb) && skb_has_frag_list(skb))
-		rxe_count_side(dev, counts, RXE_CNT_RX_MERGED, rx_packets(skb));
+		rxe_count_side(dev, counts, RXE_CNT_RX_MERGED, packets);
 }
 
 /* What the headers say of a packet of @len bytes */
@@ -728,6 +734,7 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	struct rxe_task *task = request ? &qp->rq.task : &qp->sq.task;
 	u8 nest = RX_CB(skb)->nest;
 	bool bulk, fair;
+	u32 packets;
 
 	if (unlikely(skb_queue_len(queue) >= (skb_is_gso(skb) ? RXE_RXQ_BURSTS : RXE_RXQ_MAX))) {
 		trace_rxe_drop("rx_queue_full", qp->ib.qp_num, skb->len);
@@ -735,8 +742,9 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		kfree_skb(skb);
 		return;
 	}
-	rxe_count_add(qp->dev, RXE_CNT_RX_PACKETS, rx_packets(skb));
-	rxe_count_add(qp->dev, RXE_CNT_RX_BYTES, rx_bytes(skb));
+	packets = rx_packets(skb);
+	rxe_count_add(qp->dev, RXE_CNT_RX_PACKETS, packets);
+	rxe_count_add(qp->dev, RXE_CNT_RX_BYTES, rx_bytes(skb, packets));
 	/* a route looked up for input must not outlive this call */
 	skb_dst_drop(skb);
 	/* it may wait for its turn; what it may ask for was settled when its sender sent it */

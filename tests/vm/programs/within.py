@@ -28,12 +28,11 @@ INLINE = 512
 SIGNALED = e.IBV_SEND_SIGNALED
 # Around packets of either path MTU, and what payload has to have to be copied once
 LENGTHS = (0, 1, 7, 1023, 1024, 1025, 4095, 4096, 4097, 65536, 100001)
-# Who does what, and how packets are carried: these may differ by the way of the packets. Of
-# those that come together the headers of UDP are one (rcvd_bytes).
+# Who does what, and how packets are carried: these may differ by the way of the packets
 BY_WAY = {"lifespan", "runs_softirq", "runs_process", "runs_work", "tx_lent", "lent_copied",
-          "rx_merged", "rcvd_bytes"}
+          "rx_merged"}
 # A long message may have more ACKs than one, on either way: these are different each time
-ACKS = {"ack_sent", "rcvd_pkts", "sent_bytes"}
+ACKS = {"ack_sent", "rcvd_pkts", "rcvd_bytes", "sent_bytes"}
 # And these where several requests are on their way: what is sent before an error is heard of,
 # comes after it, and is sent again
 BY_CHANCE = ACKS | {"sent_pkts", "rx_no_qp", "out_of_seq_request", "duplicate_request",

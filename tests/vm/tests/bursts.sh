@@ -29,6 +29,24 @@ burst() {
 		bad "$SHARE skbs for 100 packets, not $least..$most"
 }
 
+# bytes_agree MODE PROGRAM...: what one device has sent the other has received, with the headers
+# of each packet, whether they share an skb or not
+bytes_agree() {
+	local before after
+
+	veth_bursts "$1" || return
+	shift
+	before=$(sent_less_received)
+	"$@" || return
+	after=$(sent_less_received)
+	[ "$before" = "$after" ] ||
+		bad "bytes sent by rxe1 less those received by rxe0, by rxe0 less by rxe1: $before, now $after"
+}
+sent_less_received() {
+	echo $(($(counter rxe1 sent_bytes) - $(counter rxe0 rcvd_bytes))) \
+		$(($(counter rxe0 sent_bytes) - $(counter rxe1 rcvd_bytes)))
+}
+
 # contents OPTIONS...: of messages, compared at both ends
 contents() { pingpong "$@" && no_bad_sums; }
 
@@ -194,6 +212,9 @@ check whole-256 burst whole 1 20 perftest ib_send_bw -m 256 -s 1048576 -n 5
 GID_KIND=v6 check whole-ipv6 burst whole 1 40 perftest ib_write_bw -m 4096 -s 1048576 -n 40
 check whole-odd contents -m 1024 -s 1000001 -n 10
 GID_KIND=v6 check whole-odd-ipv6 contents -m 1024 -s 1000001 -n 10
+check bytes-agree bytes_agree whole perftest ib_write_bw -m 1024 -s 65535 -n 50
+check bytes-agree-read bytes_agree whole perftest ib_read_bw -m 1024 -s 65535 -n 50
+check bytes-agree-single bytes_agree single perftest ib_send_bw -m 1024 -s 65535 -n 50
 check cut burst cut 90 110 perftest ib_write_bw -m 4096 -s 1048576 -n 40
 GID_KIND=v6 check cut-ipv6 burst cut 90 110 perftest ib_write_bw -m 1024 -s 1048576 -n 10
 check cut-odd contents -m 1024 -s 1000001 -n 10
