@@ -373,6 +373,7 @@ void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow)
 	burst->room = burst_room(burst, dev);
 	burst->max = min_t(u32, READ_ONCE(dev->gso_max_segs), BURST_PACKETS);
 	rcu_read_unlock();
+	flow->whole = burst->room;
 	WRITE_ONCE(flow->light, burst->room && burst->icrc != RXE_ICRC_ALWAYS);
 }
 
@@ -721,6 +722,7 @@ void rxe_burst_send(struct rxe_burst *burst)
 	struct rxe_flow *flow = burst->flow;
 	struct sk_buff *skb;
 	u64 bytes = 0;
+	bool refused = false;
 	u32 dropped = 0;
 	u32 packets;
 	int err;
@@ -746,6 +748,7 @@ void rxe_burst_send(struct rxe_burst *burst)
 		/* who cuts a burst early, as a queue to user space, asks the device */
 		skb->dev = flow->dst->dev;
 		err = burst->local ? send_direct(burst, skb) : send_out(burst, skb);
+		refused |= err == NET_XMIT_DROP || err == NET_XMIT_CN;
 		if (unlikely(net_xmit_eval(err)))
 			dropped += packets;
 	}
@@ -757,6 +760,8 @@ void rxe_burst_send(struct rxe_burst *burst)
 	burst->lent_packets = 0;
 	if (unlikely(dropped))
 		rxe_count_side(flow->dev, flow->counts, RXE_CNT_TX_DROPPED, dropped);
+	if (unlikely(refused))
+		rxe_congestion_refused(flow);
 	rxe_loan_end(&burst->loan);
 	burst->packets = 0;
 }

@@ -65,18 +65,13 @@ static void resend_count(struct rxe_qp *qp, enum rxe_counter cause, u32 psn)
 }
 
 /*
- * @psn is about to be sent again because it is missing, or its response: the answer should
- * be for this one. Where packets are lost all the time there are hardly any others to
- * measure, and this one is lost as well as any: others wait for it, so the timer fires
- * earlier, once, at the price of one packet.
+ * What was sent again is lost as well as any other packet, and others wait for it: so the
+ * timer fires earlier, once, at the price of one packet.
  */
-static void sq_repair(struct rxe_sq *sq, u32 psn)
+static void sq_repair_awaited(struct rxe_sq *sq)
 {
 	u64 wait = rto_get_repair(&sq->rto);
 
-	sq->rtt_psn = psn;
-	sq->rtt_start = ktime_get_ns();
-	sq->rtt_again = true;
 	/* there is no timer, or it looks for another hole */
 	if (!wait || sq->gap)
 		return;
@@ -86,6 +81,19 @@ static void sq_repair(struct rxe_sq *sq, u32 psn)
 	/* what it fired for before does not count any more */
 	clear_bit(RXE_SQ_EV_TIMEOUT, &sq->events);
 	hrtimer_start(&sq->timer, ns_to_ktime(wait), HRTIMER_MODE_REL);
+}
+
+/*
+ * @psn is about to be sent again because it is missing, or its response: the answer should
+ * be for this one. Where packets are lost all the time there are hardly any others to
+ * measure.
+ */
+static void sq_repair(struct rxe_sq *sq, u32 psn)
+{
+	sq->rtt_psn = psn;
+	sq->rtt_start = ktime_get_ns();
+	sq->rtt_again = true;
+	sq_repair_awaited(sq);
 }
 
 /* All before @psn has been answered: the end of a round trip, if one is being timed. */
@@ -258,6 +266,8 @@ static void sequence_nak(struct rxe_qp *qp, u32 psn)
 
 	if (psn_before(psn, sq->confirmed))
 		return;		/* overtaken: the peer has it by now */
+	if (resend_coming(&sq->resend, psn))
+		sq_repair_awaited(sq);
 	what = resend_nak(&sq->resend, psn, sq->psn);
 	if (what == RESEND_NOTHING || !sq_retry(qp))
 		return;
@@ -382,16 +392,14 @@ static u64 sq_wait(const struct rxe_sq *sq)
 
 /*
  * Whether nothing is on its way, as after a rewind, because the local queue takes nothing:
- * to the peer and the retries this is no other than packets that are lost. A pace is our
- * own choice, and comes to an end.
+ * to the peer and the retries this is no other than packets that are lost.
  */
 static bool sq_shut(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
 	return sq->una_psn == sq->psn && sq->cons != sq->prod &&
-	       rxe_sq_slot(sq, sq->cons)->sent && !READ_ONCE(sq->flow.paced) &&
-	       rxe_flow_busy(&sq->flow);
+	       rxe_sq_slot(sq, sq->cons)->sent && rxe_flow_full(&sq->flow);
 }
 
 /**
@@ -475,8 +483,16 @@ static void timeout_event(struct rxe_qp *qp)
 	}
 	rxe_sq_count(qp, RXE_CNT_TIMEOUTS, 1);
 	/* a retry is used up with each full timeout interval of the QP */
-	if (!sq->repair && rto_backoff(&sq->rto) && !sq_retry(qp))
+	if (!sq->repair && rto_waited(&sq->rto)) {
+		if (!sq_retry(qp))
+			return;
+	} else if (rxe_flow_queued(&sq->flow)) {
+		/* what is not answered may not have left; and one more would wait there as long */
+		sq->repair = false;
 		return;
+	}
+	if (!sq->repair)
+		rto_backoff(&sq->rto);
 	if (una == sq->psn) {
 		/* it goes out as soon as it can */
 		sq->repair = false;

@@ -12,6 +12,9 @@
  * both sides of the queue pair that it names slow down, each by itself: requests, and
  * READ responses. Datagrams have no connection to slow down; theirs are only counted.
  *
+ * A queue of this host that has no room for a packet says the same, to the side that has
+ * sent it: of many queue pairs each may have what a queue for all of them has not.
+ *
  * How fast is decided in proto/dcqcn.c. A flow that nobody has complained about has no
  * pace, and pays for it with a test of one flag per packet. With the first notification
  * it is measured for a round trip, to know what to cut:
@@ -313,6 +316,21 @@ void rxe_congestion_cnp(struct rxe_qp *qp)
 
 	pace_notify(&qp->sq.pace, now);
 	pace_notify(&qp->rq.pace, now);
+}
+
+/**
+ * rxe_congestion_refused() - a local queue has no room for a packet of a flow
+ * @flow: whose
+ *
+ * It is congestion, and nobody has to be told of it: what a notification does, but for the
+ * side that has sent the packet alone.
+ *
+ * Context: the flow's task.
+ */
+void rxe_congestion_refused(struct rxe_flow *flow)
+{
+	if (flow->pace)
+		pace_notify(flow->pace, ktime_get_ns());
 }
 
 /**

@@ -60,6 +60,7 @@ u32 rxe_pace_mbps(const struct rxe_pace *pace);
 
 u8 rxe_congestion_tos(u8 tos);
 void rxe_congestion_cnp(struct rxe_qp *qp);
+void rxe_congestion_refused(struct rxe_flow *flow);
 bool rxe_congestion_due(const struct rxe_qp *qp);
 void rxe_congestion_marked(struct rxe_qp *qp, struct rxe_flow *flow);
 

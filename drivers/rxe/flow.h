@@ -19,6 +19,20 @@ struct rxe_task;
 struct rxe_train;
 
 /**
+ * struct rxe_crowd - flows of a device that hold much in local queues
+ * @lock: @period, and what begins with it
+ * @period: now, or when somebody looked last
+ * @before: how many in the period before
+ * @now: how many until now
+ */
+struct rxe_crowd {
+	spinlock_t	lock;		/* period, before */
+	u32		period;
+	u32		before;
+	atomic_t	now;
+};
+
+/**
  * struct rxe_flow - where one task of a QP sends its packets
  * @dev: device
  * @task: the task
@@ -31,11 +45,13 @@ struct rxe_train;
  * @ident: next IPv4 identification
  * @light: packets are not summed, and several are sent at once, as far as we know
  *	now; read by the receive path
+ * @whole: skbs of several packets are handed to the stack
  * @local: the route ends in this namespace
  * @dst: cached route, validated with @cookie on each burst
  * @priority: of its skbs, from @tos, for queues that have classes
  * @tx_cpu: whose transmit queues packets take, plus one; 0: not chosen yet
  * @sent: when the stack was given one last, in jiffies
+ * @crowded: in what period it counted among those that hold much last
  * @paced: somebody has complained: @pace (NULL of datagrams) is to be asked; set by anybody
  *
  * Owned by the task; needs no lock but the task's own exclusion.
@@ -59,12 +75,14 @@ struct rxe_flow {
 	u8			hdr[sizeof(struct ipv6hdr) + sizeof(struct udphdr)];
 	u32			hdr_len;
 	bool			light;
+	bool			whole;
 	bool			local;
 	struct dst_entry	*dst;
 	u32			cookie;
 	u32			priority;
 	unsigned int		tx_cpu;
 	unsigned long		sent;
+	u32			crowded;
 	bool			paced;
 	struct rxe_pace		*pace;
 };
@@ -154,6 +172,9 @@ int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 void rxe_flow_reset(struct rxe_flow *flow);
 void rxe_flow_exit(struct rxe_flow *flow);
 bool rxe_flow_busy(struct rxe_flow *flow);
+u32 rxe_flow_packets(const struct rxe_flow *flow);
+bool rxe_flow_full(const struct rxe_flow *flow);
+bool rxe_flow_queued(const struct rxe_flow *flow);
 
 void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow);
 int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,

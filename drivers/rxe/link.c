@@ -327,6 +327,7 @@ static int link_add(const char *name, struct net_device *ndev)
 	INIT_LIST_HEAD(&dev->link);
 	INIT_LIST_HEAD(&dev->pending_maps);
 	spin_lock_init(&dev->map_lock);
+	spin_lock_init(&dev->crowd.lock);
 	INIT_LIST_HEAD(&dev->debug.list);
 	rxe_tracks_init(&dev->tracks);
 	INIT_LIST_HEAD(&dev->qpcounters.list);

@@ -9,8 +9,8 @@
  * Transmit side: a task sends through its struct rxe_flow, in bursts (burst.c).
  *
  * What the stack still holds is counted per flow, so that a flow cannot fill a
- * queue below it; the count outlives the flow, because an skb may sit in a
- * qdisc long after its QP is gone.
+ * queue below it, nor many of them together; the count outlives the flow, because
+ * an skb may sit in a qdisc long after its QP is gone.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -166,6 +166,9 @@ void rxe_net_put(struct rxe_net *rnet)
  * struct rxe_inflight - what the stack holds of one flow
  * @held: weight of the skbs, of one packet or several, plus INFLIGHT_OWNER while the flow exists
  * @waiting: the flow wants to be called when there is room
+ * @high: from here on the flow is busy; the flow's task
+ * @low: there is room from here on; likewise
+ * @cut: when a burst was cut last, in jiffies; whoever cuts
  * @lock: @task
  * @task: whom to call, NULL after the flow has gone
  * @rcu: a destructor may still look at it
@@ -175,6 +178,9 @@ void rxe_net_put(struct rxe_net *rnet)
 struct rxe_inflight {
 	atomic_t	held;
 	bool		waiting;
+	u32		high;
+	u32		low;
+	unsigned long	cut;
 	spinlock_t	lock;		/* task, waiting */
 	struct rxe_task	*task;
 	struct rcu_head	rcu;
@@ -189,6 +195,11 @@ static void inflight_free(struct rxe_inflight *inflight)
 	kfree_rcu(inflight, rcu);
 	if (atomic_dec_and_test(&inflight_count))
 		wake_up(&inflight_none);
+}
+
+static u32 inflight_held(const struct rxe_inflight *inflight)
+{
+	return atomic_read(&inflight->held) - INFLIGHT_OWNER;
 }
 
 static void inflight_wake(struct rxe_inflight *inflight)
@@ -220,7 +231,8 @@ static void inflight_destructor(struct sk_buff *skb)
 	left = atomic_sub_return(*weight, &inflight->held);
 	if (!left)
 		inflight_free(inflight);
-	else if (READ_ONCE(inflight->waiting) && (left & (INFLIGHT_OWNER - 1)) <= RXE_FLOW_LOW)
+	else if (READ_ONCE(inflight->waiting) &&
+		 (left & (INFLIGHT_OWNER - 1)) <= READ_ONCE(inflight->low))
 		inflight_wake(inflight);
 	rcu_read_unlock();
 }
@@ -253,6 +265,49 @@ static void inflight_steer(struct rxe_flow *flow, struct sk_buff *skb, bool alon
 #endif
 }
 
+/* As long as bursts are taken for ones that are cut */
+#define CUT_REMEMBERED	((unsigned long)HZ)
+
+/*
+ * What one flow may have in a local queue is what all of a device that fill it may have
+ * together. They are counted anew in each CROWD_PERIOD, in which each counts once, so that
+ * what they share is seldom written; it is longer than a queue holds its packets.
+ */
+#define CROWD_HELD	INFLIGHT_MOST
+#define CROWD_PERIOD	(HZ / 4)
+
+static u32 crowd_count(struct rxe_flow *flow)
+{
+	struct rxe_crowd *crowd = &flow->dev->crowd;
+	u32 period = (u32)jiffies / CROWD_PERIOD;
+
+	if (READ_ONCE(crowd->period) != period) {
+		spin_lock(&crowd->lock);
+		if (crowd->period != period) {
+			WRITE_ONCE(crowd->before, period - crowd->period == 1 ?
+				   atomic_read(&crowd->now) : 0);
+			atomic_set(&crowd->now, 0);
+			WRITE_ONCE(crowd->period, period);
+		}
+		spin_unlock(&crowd->lock);
+	}
+	if (flow->crowded != period) {
+		flow->crowded = period;
+		atomic_inc(&crowd->now);
+	}
+	return max_t(u32, READ_ONCE(crowd->before), atomic_read(&crowd->now));
+}
+
+/* A flow that holds much may have its share. */
+static void inflight_limit(struct rxe_flow *flow)
+{
+	struct rxe_inflight *inflight = flow->inflight;
+	u32 high = RXE_FLOW_HIGH / clamp_t(u32, crowd_count(flow), 1, RXE_FLOW_HIGH);
+
+	inflight->high = high;
+	WRITE_ONCE(inflight->low, high / 2);
+}
+
 /**
  * rxe_inflight_charge - count an skb until the stack has done with it
  * @flow: whose
@@ -262,10 +317,13 @@ static void inflight_steer(struct rxe_flow *flow, struct sk_buff *skb, bool alon
  */
 void rxe_inflight_charge(struct rxe_flow *flow, struct sk_buff *skb)
 {
-	u32 weight = inflight_put_on(flow->inflight, skb);
-	int held = atomic_add_return(weight, &flow->inflight->held);
+	struct rxe_inflight *inflight = flow->inflight;
+	u32 weight = inflight_put_on(inflight, skb);
+	u32 held = atomic_add_return(weight, &inflight->held) - INFLIGHT_OWNER;
 
-	inflight_steer(flow, skb, held == INFLIGHT_OWNER + weight);
+	if (held >= min_t(u32, CROWD_HELD, inflight->high))
+		inflight_limit(flow);
+	inflight_steer(flow, skb, held == weight);
 }
 
 /**
@@ -303,6 +361,7 @@ void rxe_inflight_share(struct sk_buff *whole, struct sk_buff *segs)
 	/* the whole's charge goes to them; nobody else has them yet */
 	atomic_add(more, &inflight->held);
 	whole->destructor = NULL;
+	WRITE_ONCE(inflight->cut, jiffies);
 }
 
 /**
@@ -320,11 +379,54 @@ bool rxe_flow_busy(struct rxe_flow *flow)
 
 	if (unlikely(READ_ONCE(flow->paced)) && rxe_pace_holds(flow))
 		return true;
-	if (likely(atomic_read(&inflight->held) - INFLIGHT_OWNER < RXE_FLOW_HIGH))
+	if (likely(inflight_held(inflight) < inflight->high))
 		return false;
 	WRITE_ONCE(inflight->waiting, true);
 	smp_mb();	/* the flag is seen, or we see the room that was made */
-	return atomic_read(&inflight->held) - INFLIGHT_OWNER >= RXE_FLOW_HIGH;
+	return inflight_held(inflight) >= inflight->high;
+}
+
+/**
+ * rxe_flow_packets - packets that a flow may make before it asks again whether it is busy
+ * @flow: the flow
+ *
+ * One among many has a share of the local queue that is smaller than a burst, if that is cut
+ * before it gets there: its packets weigh more than it does.
+ *
+ * Context: the flow's task.
+ * Return: 1 to RXE_TASK_BUDGET.
+ */
+u32 rxe_flow_packets(const struct rxe_flow *flow)
+{
+	const struct rxe_inflight *inflight = flow->inflight;
+	u32 high = inflight->high;
+
+	if (likely(high >= INFLIGHT_LEAST * RXE_TASK_BUDGET) ||
+	    (flow->whole && time_after(jiffies, READ_ONCE(inflight->cut) + CUT_REMEMBERED - 1)))
+		return RXE_TASK_BUDGET;
+	return max_t(u32, high / INFLIGHT_LEAST, 1);
+}
+
+/**
+ * rxe_flow_full - whether the local stack holds enough of a flow's packets
+ * @flow: the flow
+ *
+ * Context: the flow's task; it is not called when there is room.
+ */
+bool rxe_flow_full(const struct rxe_flow *flow)
+{
+	return inflight_held(flow->inflight) >= flow->inflight->high;
+}
+
+/**
+ * rxe_flow_queued - whether packets of a flow have not left the local stack
+ * @flow: the flow
+ *
+ * Context: the flow's task.
+ */
+bool rxe_flow_queued(const struct rxe_flow *flow)
+{
+	return inflight_held(flow->inflight) > 0;
 }
 
 /* --- flows ------------------------------------------------------------------ */
@@ -350,6 +452,9 @@ int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *t
 	atomic_set(&inflight->held, INFLIGHT_OWNER);
 	for (i = 0; i <= INFLIGHT_MOST; i++)
 		inflight->weight[i] = i;
+	inflight->high = RXE_FLOW_HIGH;
+	inflight->low = RXE_FLOW_LOW;
+	inflight->cut = jiffies - CUT_REMEMBERED;
 	spin_lock_init(&inflight->lock);
 	inflight->task = task;
 	atomic_inc(&inflight_count);

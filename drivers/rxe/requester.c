@@ -656,7 +656,7 @@ static bool sq_left_to_worker(struct rxe_qp *qp)
 bool rxe_requester_send(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u32 budget = RXE_TASK_BUDGET;
+	u32 budget = rxe_flow_packets(&sq->flow);
 	const struct rxe_swqe *oldest;
 	struct rxe_burst burst;
 	bool more;

@@ -114,7 +114,10 @@ enum {
 	/* ... and the packets that this may mean */
 	RXE_WINDOW_LEAST	= 128,
 	RXE_WINDOW_MOST		= 512,
-	/* KiB of a flow that the local stack may hold at a time; an skb counts for 4 at least */
+	/*
+	 * KiB of a flow that the local stack may hold at a time, or of all flows of a device
+	 * together that hold much; an skb counts for 4 at least
+	 */
 	RXE_FLOW_HIGH		= 1024,
 	RXE_FLOW_LOW		= 512,
 	/* Packets, and bytes of memory, kept behind a hole; each side of a QP */
@@ -199,6 +202,7 @@ void rxe_ring_forget(struct rxe_dev *dev, struct ib_ucontext *uctx);
  * @qpcounters: bound to queue pairs
  * @debug: in debugfs
  * @pma_base: what counters were when they were set, for two attributes (pma.c)
+ * @crowd: flows that share local queues
  * @map_lock: @pending_maps
  * @pending_maps: rings that user space has not mapped yet (ring.c)
  * @port_state: last port state told to the core
@@ -226,6 +230,7 @@ struct rxe_dev {
 	struct rxe_qpcounters		qpcounters;
 	struct rxe_debug		debug;
 	u64				pma_base[2][RXE_PMA_FIELDS];
+	struct rxe_crowd		crowd;
 	spinlock_t			map_lock;	/* pending_maps */
 	struct list_head		pending_maps;
 	enum ib_port_state		port_state;

@@ -183,6 +183,25 @@ TEST_CASE("resend: a long hole is found by doubling")
 	CHECK(w.sent < w.total + 3 * w.window);
 }
 
+TEST_CASE("resend: a NAK for what is on its way again is for nothing, but tells how far the peer is")
+{
+	struct resend r;
+
+	resend_init(&r);
+	r.run = 8;
+	r.holds = true;
+	CHECK(resend_nak(&r, 10, 100) == RESEND_RANGE);
+	u32 end = r.end;
+	CHECK(end > 12);
+	CHECK(resend_nak(&r, 11, 100) == RESEND_NOTHING);
+	CHECK(resend_nak(&r, 11, 100) == RESEND_NOTHING);
+	CHECK(resend_nak(&r, end - 1, 100) == RESEND_NOTHING);
+	CHECK(r.end == end);
+	/* the hole goes on */
+	CHECK(resend_nak(&r, end, 100) == RESEND_RANGE);
+	CHECK(r.end > end + 1);
+}
+
 TEST_CASE("resend: a peer taken for one that keeps is found out")
 {
 	world w = make(false, [](u32 n, u32 copy) { return !copy && n == 500; });

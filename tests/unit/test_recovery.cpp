@@ -281,6 +281,32 @@ TEST_CASE("rto: a path that is longer than it seemed is found out")
 	CHECK(rto_get(&s) >= 10 * msec);
 }
 
+/* The timer expires, and what it is for is sent again. */
+static bool expired(struct rto_state *s)
+{
+	bool whole = rto_waited(s);
+
+	rto_backoff(s);
+	return whole;
+}
+
+TEST_CASE("rto: an expiry at which nothing is sent again leaves the next one where it is")
+{
+	struct rto_state s;
+	int charged = 0;
+	int n;
+
+	rto_init(&s, 14);	/* 67.1 ms */
+	rto_sample(&s, 20000);
+	for (n = 0; !charged; n++) {
+		CHECK(rto_get(&s) == RTO_MIN_NSEC);
+		charged = rto_waited(&s);
+	}
+	CHECK(n == (int)((s.base_ns + RTO_MIN_NSEC - 1) / RTO_MIN_NSEC));
+	rto_backoff(&s);
+	CHECK(rto_get(&s) == 2 * RTO_MIN_NSEC);
+}
+
 /* A peer that is gone: how long until the budget is used up, on a fake clock */
 static u64 outage(u8 timeout, u8 retry_cnt, u64 rtt, int *sent)
 {
@@ -295,7 +321,7 @@ static u64 outage(u8 timeout, u8 retry_cnt, u64 rtt, int *sent)
 	*sent = 1;
 	for (;;) {
 		now += rto_get(&s);
-		if (rto_backoff(&s) && !retry_take(&r))
+		if (expired(&s) && !retry_take(&r))
 			return now;
 		++*sent;
 		if (*sent > 1000)
@@ -332,13 +358,13 @@ TEST_CASE("rto: early expiries are free, a whole timeout is charged")
 	rto_init(&s, 14);	/* 67.1 ms: 2 + 4 + 8 + 16 + 32 = 62 ms, then more */
 	rto_sample(&s, 20000);
 	for (n = 0; !charged; n++)
-		charged = rto_backoff(&s);
+		charged = expired(&s);
 	CHECK(n == 6);
 	/* progress forgets the time that was waited */
 	rto_progress(&s);
 	rto_sample(&s, 20000);
 	for (n = 0, charged = 0; !charged; n++) {
-		charged = rto_backoff(&s);
+		charged = expired(&s);
 		if (n == 3)
 			rto_progress(&s);
 	}

@@ -222,6 +222,36 @@ def cut_bursts_are_counted():
             equal((done.wr_id, done.status), (number, verbs.SUCCESS), "completion")
 
 
+@case("queue-is-shared")
+def queue_is_shared():
+    """Eight queue pairs that fill a queue together have less in it than eight times what one
+    alone may have, and than an ordinary queue has room for: the one that comes second may have
+    half of it, the third a third, and each makes up to 64 packets before it looks."""
+    tc = ("ip", "netns", "exec", "ns2", "tc")
+    if subprocess.run(("modprobe", "-q", "sch_tbf"), check=False).returncode:
+        raise Skip("no sch_tbf here")
+    with Stranger() as test:
+        # a burst is longer than what this one lets go at a time, and it has room for all
+        run(*tc, "qdisc", "add", "dev", "veth1", "root", "tbf", "rate", "64kbit",
+            "burst", "5000", "limit", "8000000")
+        queues = [verbs.Queue(test.device) for _ in range(8)]
+        try:
+            for queue in queues:
+                # nothing is sent again
+                queue.connect(OUR_QPN, test.near, timeout=0)
+                for number in range(16):
+                    queue.send(e.IBV_WR_RDMA_WRITE, [test.memory.sge(SIZE)], remote=REMOTE,
+                               rkey=RKEY, wr_id=number)
+            held = filled(400)
+        finally:
+            for queue in queues:
+                queue.close()
+            run(*tc, "qdisc", "del", "dev", "veth1", "root")
+        check(held < 1000, f"{held} packets of eight flows in the queue")
+        test.tap.drain()
+        test.good_write()
+
+
 @case("hundred-receives")
 def hundred_receives():
     """A queue pair that goes to its error state gives back each receive, in order."""

@@ -18,6 +18,10 @@
  * The length of a hole is not known either. A NAK right behind what was sent
  * again says that the hole goes on: then twice as much is sent, up to
  * everything; so a peer that was taken for one that holds is found out, too.
+ *
+ * Of what was sent again each packet that comes calls the next one missing. That one is
+ * right behind it, or lost once more: if so, it is the last that is named, and a timer
+ * finds that out.
  */
 #include "loss.h"
 #include "psn.h"
@@ -116,18 +120,35 @@ static enum resend_what resend_range(struct resend *r, u32 psn, u32 end, u32 nex
 }
 
 /**
+ * resend_coming() - whether the peer misses a packet that was sent again with those before it
+ * @r: state
+ * @psn: the packet
+ *
+ * Context: caller serialises.
+ */
+bool resend_coming(const struct resend *r, u32 psn)
+{
+	return r->active && psn_after(psn, r->psn) && psn_before(psn, r->end);
+}
+
+/**
  * resend_nak() - the peer misses a packet
  * @r: state
  * @psn: the packet; all before it has been confirmed
  * @next: PSN that the requester sends next
  *
  * Context: caller serialises.
- * Return: what to send again. RESEND_NOTHING if it is on its way already.
+ * Return: what to send again. RESEND_NOTHING if it is on its way already; then
+ * resend_coming() tells whether the peer should have it soon.
  */
 enum resend_what resend_nak(struct resend *r, u32 psn, u32 next)
 {
 	if (!psn_before(psn, next) || (r->active && r->psn == psn))
 		return RESEND_NOTHING;
+	if (resend_coming(r, psn)) {
+		r->psn = psn;
+		return RESEND_NOTHING;
+	}
 	if (r->recent && r->end == psn)
 		r->run <<= 1;
 	else

@@ -70,6 +70,7 @@ void patience_lost(struct patience *p);
 void patience_late(struct patience *p);
 
 void resend_init(struct resend *r);
+bool resend_coming(const struct resend *r, u32 psn);
 enum resend_what resend_nak(struct resend *r, u32 psn, u32 next);
 enum resend_what resend_timeout(struct resend *r, u32 psn, u32 end, u32 next);
 enum resend_what resend_confirmed(struct resend *r, u32 psn, u32 next, bool all);

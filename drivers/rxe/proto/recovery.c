@@ -229,24 +229,34 @@ u64 rto_get_repair(const struct rto_state *s)
 }
 
 /**
- * rto_backoff() - the timer expired
+ * rto_waited() - the timer expired
  * @s: state
- *
- * The next wait is twice as long.
  *
  * Context: caller serialises.
  * Return: true if a whole timeout has gone by since progress or since the last
  * charge, so that the caller must take a retry; false if this expiry is free.
  */
-bool rto_backoff(struct rto_state *s)
+bool rto_waited(struct rto_state *s)
 {
 	s->waited_ns += rto_get(s);
-	if (s->backoff < 0xff)
-		s->backoff++;
 	if (s->waited_ns < s->base_ns)
 		return false;
 	s->waited_ns = 0;
 	return true;
+}
+
+/**
+ * rto_backoff() - what the timer expired for is sent again
+ * @s: state
+ *
+ * The next wait is twice as long.
+ *
+ * Context: caller serialises.
+ */
+void rto_backoff(struct rto_state *s)
+{
+	if (s->backoff < 0xff)
+		s->backoff++;
 }
 
 /**

@@ -91,7 +91,8 @@ void rto_sample(struct rto_state *s, u64 rtt_ns);
 void rto_sample_again(struct rto_state *s, u64 rtt_ns);
 u64 rto_get(const struct rto_state *s);
 u64 rto_get_repair(const struct rto_state *s);
-bool rto_backoff(struct rto_state *s);
+bool rto_waited(struct rto_state *s);
+void rto_backoff(struct rto_state *s);
 void rto_progress(struct rto_state *s);
 
 void window_init(struct send_window *w, u32 max);

@@ -180,6 +180,39 @@ wake_queue() {
 		bad "a stopped queue that dropped '$dropped' packets, and let '$backlog' wait"
 }
 
+# crowd BURSTS QPS: that many queue pairs behind a queue that is an ordinary one, but for that
+# bursts are cut for it, and whose link is slower than they are. It must have room for what all of
+# them leave there. What it lets go, on whatever CPU, must come in order, and have room there, too.
+# Percent of its packets that it may refuse and that may be sent again, whatever the cause.
+CROWD_MOST=1
+crowd() {
+	local bursts=$1 qps=$2 sent again refused taken backlog status=0
+
+	payload_from client
+	n1 sh -c 'echo 1 >/sys/class/net/veth0/queues/rx-0/rps_cpus' || bad "veth0 is not steered" || return
+	backlog=$(sysctl -n net.core.netdev_max_backlog)
+	sysctl -qw net.core.netdev_max_backlog=10000
+	n1 ethtool -K veth0 gso "$bursts" && n2 ethtool -K veth1 gso "$bursts" || bad "ethtool fails" || return
+	n2 tc qdisc add dev veth1 root handle 1: tbf rate 400mbit burst 20000 limit 100000000 &&
+		n2 tc qdisc add dev veth1 parent 1:1 handle 2: pfifo limit 1000 ||
+		bad "tc does not take a queue" || return
+	sent=$(counter rxe1 sent_pkts) again=$(counter rxe1 retransmitted_packets)
+	perftest ib_write_bw -s 65536 -m 1024 -q "$qps" -t 32 -D 4 -u 18 || status=1
+	sent=$(($(counter rxe1 sent_pkts) - sent)) again=$(($(counter rxe1 retransmitted_packets) - again))
+	n2 tc -s qdisc show dev veth1
+	refused=$(n2 tc -s qdisc show dev veth1 | awk '/^qdisc pfifo/ { getline; gsub(",", ""); print $7 }')
+	taken=$(n2 tc -s qdisc show dev veth1 | awk '/^qdisc pfifo/ { getline; print $4 }')
+	grep . /sys/class/infiniband/rxe1/ports/1/hw_counters/* | grep -v ':0$'
+	n2 tc qdisc del dev veth1 root
+	sysctl -qw "net.core.netdev_max_backlog=$backlog"
+	n1 ethtool -K veth0 gso on && n2 ethtool -K veth1 gso on
+	[ $status -eq 0 ] || return
+	echo "$qps queue pairs, bursts $bursts: $sent sent, $again of them again;" \
+		"the queue took $taken and refused ${refused:-?}" | tee -a "$LOGS/drops/crowd"
+	[ $((again * 100)) -le $((sent * CROWD_MOST)) ] && [ $((refused * 100)) -le $((taken * CROWD_MOST)) ] ||
+		bad "$(tail -n 1 "$LOGS/drops/crowd")"
+}
+
 has_ended() { ! kill -0 "$CLIENT" 2>/dev/null; }
 
 # stopped_for_good PACKETS: a queue that stays stopped, and has room for so many. The
@@ -280,6 +313,14 @@ if check start-atomic start v4 client ib_atomic_bw; then
 	check alive-atomic still_alive
 fi
 finish
+if modprobe -q sch_tbf && [ -w /sys/class/net/lo/queues/rx-0/rps_cpus ]; then
+	for qps in 1 4 16; do
+		check "crowd-$qps" crowd on $qps
+		check "crowd-$qps-single" crowd off $qps
+	done
+else
+	check crowd skip "no sch_tbf or no RPS here"
+fi
 # given up after half a second to two (-u 14: 67 ms, and eight times), whether packets are
 # dropped or just stay where they are
 needs queue-stopped-for-good stopper -- stopped_for_good 2
