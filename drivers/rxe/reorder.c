@@ -2,7 +2,8 @@
 /*
  * Packets that have come too early: kept until the hole before them is filled.
  *
- * A slot for each PSN up to RXE_HOLD_MAX ahead.  It holds a reference to the skb
+ * A slot for each PSN up to RXE_HOLD_MAX ahead, which is as much as a window may
+ * be on a long path; RXE_HOLD_FEW of them until there is more.  It holds a reference to the skb
  * and the place of the packet in it, so that a burst is kept once, whatever part
  * of it is early.  Bounded in packets and bytes: what does not fit is dropped,
  * and has to be sent again.
@@ -19,7 +20,7 @@ struct rxe_held {
 
 static struct rxe_held *held_slot(const struct rxe_reorder *ro, u32 psn)
 {
-	return &ro->slots[psn % RXE_HOLD_MAX];
+	return &ro->slots[psn & (ro->size - 1)];
 }
 
 static bool held_here(const struct rxe_reorder *ro, u32 psn)
@@ -42,6 +43,29 @@ static u32 held_cost(const struct rxe_reorder *ro, u32 psn, const struct sk_buff
 	return held_slot(ro, psn_add(psn, PSN_MASK))->at.skb == skb ? 0 : skb->truesize;
 }
 
+/* Whether there is a slot for a packet so far ahead. */
+static bool reorder_reaches(struct rxe_reorder *ro, u32 ahead)
+{
+	u32 size = ahead < RXE_HOLD_FEW ? RXE_HOLD_FEW : RXE_HOLD_MAX;
+	struct rxe_held *slots;
+	u32 i;
+
+	if (likely(ahead < ro->size))
+		return true;
+	if (ahead >= RXE_HOLD_MAX)
+		return false;
+	slots = kcalloc(size, sizeof(*slots), GFP_ATOMIC | __GFP_NOWARN);
+	if (!slots)
+		return false;
+	for (i = 0; i < ro->size; i++)
+		if (ro->slots[i].at.skb)
+			slots[ro->slots[i].psn & (size - 1)] = ro->slots[i];
+	kfree(ro->slots);
+	ro->slots = slots;
+	ro->size = size;
+	return true;
+}
+
 /**
  * rxe_reorder_add - keep a packet that is too early
  * @ro: of one side of a QP
@@ -61,11 +85,7 @@ bool rxe_reorder_add(struct rxe_reorder *ro, u32 first, u32 psn,
 	if (ro->last != at->skb)
 		ro->later++;
 	ro->last = at->skb;
-	if (psn_diff(psn, first) <= 0 || psn_diff(psn, first) >= RXE_HOLD_MAX)
-		return false;
-	if (!ro->slots)
-		ro->slots = kcalloc(RXE_HOLD_MAX, sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
-	if (!ro->slots)
+	if (psn_diff(psn, first) <= 0 || !reorder_reaches(ro, psn_diff(psn, first)))
 		return false;
 	held = held_slot(ro, psn);
 	cost = held_cost(ro, psn, at->skb);
@@ -117,7 +137,7 @@ bool rxe_reorder_take(struct rxe_reorder *ro, u32 psn, struct rxe_rx_iter *at)
  */
 void rxe_reorder_advance(struct rxe_reorder *ro, u32 from, u32 to)
 {
-	u32 n = min_t(u32, psn_diff(to, from), RXE_HOLD_MAX);
+	u32 n = min_t(u32, psn_diff(to, from), ro->size);
 
 	for (; n && ro->count; n--) {
 		struct rxe_held *held = held_slot(ro, from);
@@ -180,7 +200,7 @@ u32 rxe_reorder_absent(const struct rxe_reorder *ro, u32 psn, u32 end)
  */
 u32 rxe_reorder_overtaken(const struct rxe_reorder *ro, u32 psn, u32 later)
 {
-	u32 at = psn_add(psn, RXE_HOLD_MAX - 1);
+	u32 at = psn_add(psn, ro->size - 1);
 	const struct sk_buff *skb = NULL;
 	u32 left = ro->count;
 
@@ -205,7 +225,7 @@ void rxe_reorder_purge(struct rxe_reorder *ro)
 {
 	u32 i;
 
-	for (i = 0; ro->count && i < RXE_HOLD_MAX; i++) {
+	for (i = 0; ro->count && i < ro->size; i++) {
 		if (!ro->slots[i].at.skb)
 			continue;
 		kfree_skb(ro->slots[i].at.skb);
@@ -226,4 +246,5 @@ void rxe_reorder_exit(struct rxe_reorder *ro)
 	rxe_reorder_purge(ro);
 	kfree(ro->slots);
 	ro->slots = NULL;
+	ro->size = 0;
 }

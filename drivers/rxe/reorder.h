@@ -13,7 +13,8 @@ struct sk_buff;
 
 /**
  * struct rxe_reorder - packets behind a hole
- * @slots: RXE_HOLD_MAX of them, once there was a hole
+ * @slots: @size of them, once there was a hole
+ * @size: a power of two; 0: there was none
  * @count: of slots in use
  * @bytes: memory of their skbs
  * @later: datagrams that have come from behind the hole
@@ -21,6 +22,7 @@ struct sk_buff;
  */
 struct rxe_reorder {
 	struct rxe_held		*slots;
+	u32			size;
 	u32			count;
 	u32			bytes;
 	u32			later;

@@ -121,7 +121,8 @@ enum {
 	RXE_FLOW_HIGH		= 1024,
 	RXE_FLOW_LOW		= 512,
 	/* Packets, and bytes of memory, kept behind a hole; each side of a QP */
-	RXE_HOLD_MAX		= 512,
+	RXE_HOLD_FEW		= RXE_WINDOW_MOST,
+	RXE_HOLD_MAX		= RXE_WINDOW_MOST * WINDOW_WIDEST,
 	RXE_HOLD_BYTES		= 4 << 20,
 	/* Datagrams waiting for one side of a QP, and among them bursts; more are dropped */
 	RXE_RXQ_MAX		= 2048,

@@ -299,14 +299,14 @@ def psn_ahead_many():
     with Stranger() as test:
         test.good_write()
         test.memory.put(bytes(4))
-        for index in range(1, 601):
+        for index in range(1, 2101):
             test.write(index.to_bytes(2, "big"), psn=psn_add(test.psn, index))
         test.acked(syndrome=roce.NAK_SEQUENCE)
         test.silent()
         test.write(bytes(2), ackreq=True)
-        test.step(512, 512)
+        test.step(2048, 2048)
         test.acked(psn_add(test.psn, -1))
-        equal(test.memory.get(2), (511).to_bytes(2, "big"), "bytes of the last one kept")
+        equal(test.memory.get(2), (2047).to_bytes(2, "big"), "bytes of the last one kept")
         test.good_write()
 
 
