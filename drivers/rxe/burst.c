@@ -158,13 +158,35 @@ static void packet_sum(const struct rxe_flow *flow, u8 *bth, u32 len, u16 ident)
 
 /* --- one skb ---------------------------------------------------------------- */
 
+/* How many netdevs may lie on each other */
+#define NETDEV_LAYERS	8
+
+/*
+ * Whether there is hardware at the end of a netdev, in the host's tree of devices, or below a
+ * VLAN, bond, macvlan or bridge. Those that go meanwhile are freed behind a grace period.
+ */
+static bool burst_meets_card(struct net_device *dev, unsigned int layers)
+{
+	struct net_device *lower;
+	struct list_head *at;
+
+	if (dev->dev.parent)
+		return true;
+	if (!layers)
+		return false;
+	netdev_for_each_lower_dev(dev, lower, at)
+		if (burst_meets_card(lower, layers - 1))
+			return true;
+	return false;
+}
+
 /*
  * Bytes of packets that one skb may carry over a route; 0: one packet.  What
  * would be cut at once is better made in pieces, and what wraps packets before a
  * device has seen them (IPsec, tunnels of a route) would take our marks for its
  * own.
  */
-static u32 burst_room(const struct rxe_burst *burst, const struct net_device *dev)
+static u32 burst_room(const struct rxe_burst *burst, struct net_device *dev)
 {
 	const struct rxe_flow *flow = burst->flow;
 	u32 max = min_t(u32, READ_ONCE(dev->gso_max_size), BURST_BYTES);
@@ -175,8 +197,8 @@ static u32 burst_room(const struct rxe_burst *burst, const struct net_device *de
 	if (!(dev->features & NETIF_F_GSO) || dev->flags & IFF_LOOPBACK ||
 	    flow->dst->lwtstate || flow->dst->header_len || flow->dst->trailer_len)
 		return 0;
-	/* without this mark a device might take it for a tunnel that it can cut */
-	if (!SKB_GSO_SCTP && dev->dev.parent)
+	/* without this mark a card might take it for a tunnel that it can cut */
+	if (!SKB_GSO_SCTP && burst_meets_card(dev, NETDEV_LAYERS))
 		return 0;
 	return max > headers ? max - headers - 1 : 0;
 }
