@@ -279,29 +279,27 @@ static u32 read_train(struct rxe_qp *qp, struct rxe_burst *burst, u32 budget)
 int rxe_answer_read(struct rxe_qp *qp, u32 *budget)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 most = rxe_flow_packets(&rq->flow);
+	u32 most = rxe_flow_packets(&rq->flow, qp->pmtu);
 	struct rxe_burst *burst;
-	u32 made = 0;
 	int err = 0;
 	u32 count;
 
 	while (rq->read.active && *budget && !rxe_flow_busy(&rq->flow)) {
-		if (unlikely(made >= most)) {
+		burst = answers(qp);
+		if (unlikely(most < RXE_TASK_BUDGET && burst->packets >= most)) {
 			/* the local queue gets them, and may have enough then */
 			rxe_answer_flush(qp);
-			most = rxe_flow_packets(&rq->flow);
-			made = 0;
+			most = rxe_flow_packets(&rq->flow, qp->pmtu);
 			continue;
 		}
-		burst = answers(qp);
 		err = read_packet(qp, burst);
 		if (err)
 			break;
 		--*budget;
-		made++;
-		count = read_train(qp, burst, min(*budget, most - made));
-		*budget -= count;
-		made += count;
+		count = *budget;
+		if (unlikely(most < RXE_TASK_BUDGET))
+			count = min(count, most - min(most, burst->packets));
+		*budget -= read_train(qp, burst, count);
 	}
 	return err;
 }

@@ -42,6 +42,7 @@
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
+#include <net/sch_generic.h>
 #include <net/sock.h>
 
 #include "net.h"
@@ -770,7 +771,9 @@ void rxe_burst_send(struct rxe_burst *burst)
 		/* who cuts a burst early, as a queue to user space, asks the device */
 		skb->dev = flow->dst->dev;
 		err = burst->local ? send_direct(burst, skb) : send_out(burst, skb);
-		refused |= err == NET_XMIT_DROP || err == NET_XMIT_CN;
+		/* where there is no link, none takes any */
+		if (unlikely(err == NET_XMIT_DROP || err == NET_XMIT_CN))
+			refused |= !qdisc_tx_is_noop(flow->dst->dev);
 		if (unlikely(net_xmit_eval(err)))
 			dropped += packets;
 	}

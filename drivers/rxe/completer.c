@@ -13,8 +13,8 @@
  *   RNR NAK(p)         all before p is done; pause, then rewind to p
  *   other NAK(p)       all before p is done; the WQE of p fails, QP to error
  *                      (either one waits until a response before p is here)
- *   timer              no progress for a while: send the packet of una again: its
- *                      answer tells what has arrived
+ *   timer              no progress for a while: send the packet of una again, if it
+ *                      has left this host: its answer tells what has arrived
  *
  * What is sent again after a loss, and whether what follows is, too, is decided
  * in proto/loss.c.
@@ -31,6 +31,8 @@
 
 /* When nothing is on its way but something is to be sent, look again after this */
 #define IDLE_RETRY_NSEC		((u64)10 * NSEC_PER_MSEC)
+/* What has not left is looked for ever later, up to this */
+#define QUEUED_WAIT_NSEC	((u64)16 * NSEC_PER_MSEC)
 
 /* Bytes that its responses bring */
 static u32 wqe_response_length(const struct rxe_swqe *wqe)
@@ -424,6 +426,7 @@ void rxe_completer_arm(struct rxe_qp *qp)
 			return;
 	}
 	sq->armed = true;
+	sq->charged = rxe_flow_charged(&sq->flow);
 	hrtimer_start(&sq->timer, ns_to_ktime(wait), HRTIMER_MODE_REL);
 }
 
@@ -464,6 +467,7 @@ static void timeout_event(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	u32 una = sq->una_psn;
 	bool gap = sq->gap;
+	bool whole;
 
 	sq->armed = false;
 	sq->gap = false;
@@ -481,16 +485,18 @@ static void timeout_event(struct rxe_qp *qp)
 		sq->repair = false;
 		return;
 	}
-	rxe_sq_count(qp, RXE_CNT_TIMEOUTS, 1);
 	/* a retry is used up with each full timeout interval of the QP */
-	if (!sq->repair && rto_waited(&sq->rto)) {
-		if (!sq_retry(qp))
-			return;
-	} else if (rxe_flow_queued(&sq->flow)) {
-		/* what is not answered may not have left; and one more would wait there as long */
+	whole = !sq->repair && rto_waited(&sq->rto);
+	if (!whole && rxe_flow_queued(&sq->flow, sq->charged)) {
+		/* what is not answered has not left; and one more would wait there as long */
 		sq->repair = false;
+		if (rto_get(&sq->rto) < QUEUED_WAIT_NSEC)
+			rto_backoff(&sq->rto);
 		return;
 	}
+	rxe_sq_count(qp, RXE_CNT_TIMEOUTS, 1);
+	if (whole && !sq_retry(qp))
+		return;
 	if (!sq->repair)
 		rto_backoff(&sq->rto);
 	if (una == sq->psn) {
@@ -504,7 +510,11 @@ static void timeout_event(struct rxe_qp *qp)
 
 		/* what is known of the hole holds, and its time goes on */
 		sq->repair = false;
+		/* the peer may be further than its responses are */
+		if (sq->resend.active && psn_after(sq->confirmed, una))
+			una = sq->confirmed;
 		rxe_requester_again(qp, una, psn_add(una, 1));
+		resend_repaired(&sq->resend);
 		sq->rtt_start = start;
 	} else if (response_missing(sq)) {
 		/* what was asked for together with it may be lost as well */

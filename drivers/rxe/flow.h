@@ -12,25 +12,12 @@
 
 #include "lend.h"
 
+struct rxe_crowd;
 struct rxe_dev;
 struct rxe_inflight;
 struct rxe_pace;
 struct rxe_task;
 struct rxe_train;
-
-/**
- * struct rxe_crowd - flows of a device that hold much in local queues
- * @lock: @period, and what begins with it
- * @period: now, or when somebody looked last
- * @before: how many in the period before
- * @now: how many until now
- */
-struct rxe_crowd {
-	spinlock_t	lock;		/* period, before */
-	u32		period;
-	u32		before;
-	atomic_t	now;
-};
 
 /**
  * struct rxe_flow - where one task of a QP sends its packets
@@ -51,7 +38,7 @@ struct rxe_crowd {
  * @priority: of its skbs, from @tos, for queues that have classes
  * @tx_cpu: whose transmit queues packets take, plus one; 0: not chosen yet
  * @sent: when the stack was given one last, in jiffies
- * @crowded: in what period it counted among those that hold much last
+ * @charged: weight of all that the stack has got
  * @paced: somebody has complained: @pace (NULL of datagrams) is to be asked; set by anybody
  *
  * Owned by the task; needs no lock but the task's own exclusion.
@@ -82,7 +69,7 @@ struct rxe_flow {
 	u32			priority;
 	unsigned int		tx_cpu;
 	unsigned long		sent;
-	u32			crowded;
+	u32			charged;
 	bool			paced;
 	struct rxe_pace		*pace;
 };
@@ -164,6 +151,9 @@ void rxe_net_exit(void);
 struct rxe_net *rxe_net_get(struct net *net);
 void rxe_net_put(struct rxe_net *rnet);
 
+struct rxe_crowd *rxe_crowd_create(void);
+void rxe_crowd_put(struct rxe_crowd *crowd);
+
 int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *task);
 bool rxe_flow_addresses(const struct ib_global_route *grh, struct in6_addr *saddr,
 			struct in6_addr *daddr);
@@ -172,9 +162,10 @@ int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 void rxe_flow_reset(struct rxe_flow *flow);
 void rxe_flow_exit(struct rxe_flow *flow);
 bool rxe_flow_busy(struct rxe_flow *flow);
-u32 rxe_flow_packets(const struct rxe_flow *flow);
+u32 rxe_flow_packets(const struct rxe_flow *flow, u32 payload);
 bool rxe_flow_full(const struct rxe_flow *flow);
-bool rxe_flow_queued(const struct rxe_flow *flow);
+u32 rxe_flow_charged(const struct rxe_flow *flow);
+bool rxe_flow_queued(const struct rxe_flow *flow, u32 charged);
 
 void rxe_burst_begin(struct rxe_burst *burst, struct rxe_flow *flow);
 int rxe_burst_add(struct rxe_burst *burst, struct rxe_txpkt *pkt, u32 hdr_len,

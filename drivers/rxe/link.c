@@ -327,7 +327,6 @@ static int link_add(const char *name, struct net_device *ndev)
 	INIT_LIST_HEAD(&dev->link);
 	INIT_LIST_HEAD(&dev->pending_maps);
 	spin_lock_init(&dev->map_lock);
-	spin_lock_init(&dev->crowd.lock);
 	INIT_LIST_HEAD(&dev->debug.list);
 	rxe_tracks_init(&dev->tracks);
 	INIT_LIST_HEAD(&dev->qpcounters.list);
@@ -336,6 +335,11 @@ static int link_add(const char *name, struct net_device *ndev)
 	netdev_hold(ndev, &dev->ndev_tracker, GFP_KERNEL);
 	dev->port_state = ib_get_curr_port_state(ndev);
 
+	dev->crowd = rxe_crowd_create();
+	if (!dev->crowd) {
+		ret = -ENOMEM;
+		goto fail;
+	}
 	/* Strangers' packets count from the claim on */
 	ret = rxe_counters_init(dev);
 	if (ret)
@@ -410,6 +414,7 @@ void rxe_link_dealloc(struct ib_device *ibdev)
 
 	rxe_parent_destroy(dev);
 	rxe_counters_exit(dev);
+	rxe_crowd_put(dev->crowd);
 	netdev_put(dev->ndev, &dev->ndev_tracker);
 }
 

@@ -169,6 +169,9 @@ void rxe_net_put(struct rxe_net *rnet)
  * @high: from here on the flow is busy; the flow's task
  * @low: there is room from here on; likewise
  * @cut: when a burst was cut last, in jiffies; whoever cuts
+ * @shared: by how much packets weighed more than the bursts that were cut into them
+ * @crowd: of the device
+ * @member: it counts there
  * @lock: @task
  * @task: whom to call, NULL after the flow has gone
  * @rcu: a destructor may still look at it
@@ -181,6 +184,9 @@ struct rxe_inflight {
 	u32		high;
 	u32		low;
 	unsigned long	cut;
+	atomic_t	shared;
+	struct rxe_crowd *crowd;
+	atomic_t	member;
 	spinlock_t	lock;		/* task, waiting */
 	struct rxe_task	*task;
 	struct rcu_head	rcu;
@@ -190,8 +196,66 @@ struct rxe_inflight {
 static atomic_t inflight_count = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(inflight_none);
 
+/**
+ * struct rxe_crowd - flows of a device that hold much in local queues
+ * @refs: the device, and each of its flows, which may outlive it (struct rxe_inflight)
+ * @flows: those that hold much now; all of them share RXE_FLOW_HIGH
+ * @rcu: a destructor may still look at it
+ */
+struct rxe_crowd {
+	atomic_t	refs;
+	atomic_t	flows;
+	struct rcu_head	rcu;
+};
+
+/**
+ * rxe_crowd_create - for a device: nobody yet
+ *
+ * Context: process, may sleep.
+ * Return: to be put, or NULL.
+ */
+struct rxe_crowd *rxe_crowd_create(void)
+{
+	struct rxe_crowd *crowd = kzalloc(sizeof(*crowd), GFP_KERNEL);
+
+	if (crowd)
+		atomic_set(&crowd->refs, 1);
+	return crowd;
+}
+
+/**
+ * rxe_crowd_put - give back a reference
+ * @crowd: or NULL
+ *
+ * Context: any.
+ */
+void rxe_crowd_put(struct rxe_crowd *crowd)
+{
+	if (crowd && atomic_dec_and_test(&crowd->refs))
+		kfree_rcu(crowd, rcu);
+}
+
+/* What fills a queue, and not just passes through */
+#define CROWD_HELD	INFLIGHT_MOST
+
+/* The flow's task; before the stack has the skb by which it holds much */
+static void crowd_join(struct rxe_inflight *inflight)
+{
+	if (!atomic_read(&inflight->member) && !atomic_xchg(&inflight->member, 1))
+		atomic_inc(&inflight->crowd->flows);
+}
+
+/* Whoever frees the last skb */
+static void crowd_leave(struct rxe_inflight *inflight)
+{
+	if (atomic_read(&inflight->member) && atomic_xchg(&inflight->member, 0))
+		atomic_dec(&inflight->crowd->flows);
+}
+
 static void inflight_free(struct rxe_inflight *inflight)
 {
+	crowd_leave(inflight);
+	rxe_crowd_put(inflight->crowd);
 	kfree_rcu(inflight, rcu);
 	if (atomic_dec_and_test(&inflight_count))
 		wake_up(&inflight_none);
@@ -229,6 +293,8 @@ static void inflight_destructor(struct sk_buff *skb)
 	rcu_read_lock();	/* it is not freed meanwhile; nor is this code */
 	/* a full barrier: who waits sees the room, or is seen waiting */
 	left = atomic_sub_return(*weight, &inflight->held);
+	if (!(left & (INFLIGHT_OWNER - 1)))
+		crowd_leave(inflight);
 	if (!left)
 		inflight_free(inflight);
 	else if (READ_ONCE(inflight->waiting) &&
@@ -267,43 +333,21 @@ static void inflight_steer(struct rxe_flow *flow, struct sk_buff *skb, bool alon
 
 /* As long as bursts are taken for ones that are cut */
 #define CUT_REMEMBERED	((unsigned long)HZ)
+/* Packets of a burst that is worth while though it is cut */
+#define CUT_LEAST	4
 
 /*
- * What one flow may have in a local queue is what all of a device that fill it may have
- * together. They are counted anew in each CROWD_PERIOD, in which each counts once, so that
- * what they share is seldom written; it is longer than a queue holds its packets.
+ * A flow that holds @held, @before and one skb more: what one may have in a local queue is what
+ * all of a device that fill it have together. One that fills its share wants more of it, and
+ * counts; one that has sent a single burst, or message, does not.
  */
-#define CROWD_HELD	INFLIGHT_MOST
-#define CROWD_PERIOD	(HZ / 4)
-
-static u32 crowd_count(struct rxe_flow *flow)
+static void inflight_limit(struct rxe_inflight *inflight, u32 before, u32 held)
 {
-	struct rxe_crowd *crowd = &flow->dev->crowd;
-	u32 period = (u32)jiffies / CROWD_PERIOD;
+	u32 high;
 
-	if (READ_ONCE(crowd->period) != period) {
-		spin_lock(&crowd->lock);
-		if (crowd->period != period) {
-			WRITE_ONCE(crowd->before, period - crowd->period == 1 ?
-				   atomic_read(&crowd->now) : 0);
-			atomic_set(&crowd->now, 0);
-			WRITE_ONCE(crowd->period, period);
-		}
-		spin_unlock(&crowd->lock);
-	}
-	if (flow->crowded != period) {
-		flow->crowded = period;
-		atomic_inc(&crowd->now);
-	}
-	return max_t(u32, READ_ONCE(crowd->before), atomic_read(&crowd->now));
-}
-
-/* A flow that holds much may have its share. */
-static void inflight_limit(struct rxe_flow *flow)
-{
-	struct rxe_inflight *inflight = flow->inflight;
-	u32 high = RXE_FLOW_HIGH / clamp_t(u32, crowd_count(flow), 1, RXE_FLOW_HIGH);
-
+	if (held >= CROWD_HELD || before >= max_t(u32, inflight->high / 2, 1))
+		crowd_join(inflight);
+	high = RXE_FLOW_HIGH / clamp_t(u32, atomic_read(&inflight->crowd->flows), 1, RXE_FLOW_HIGH);
 	inflight->high = high;
 	WRITE_ONCE(inflight->low, high / 2);
 }
@@ -321,8 +365,9 @@ void rxe_inflight_charge(struct rxe_flow *flow, struct sk_buff *skb)
 	u32 weight = inflight_put_on(inflight, skb);
 	u32 held = atomic_add_return(weight, &inflight->held) - INFLIGHT_OWNER;
 
+	flow->charged += weight;
 	if (held >= min_t(u32, CROWD_HELD, inflight->high))
-		inflight_limit(flow);
+		inflight_limit(inflight, held - weight, held);
 	inflight_steer(flow, skb, held == weight);
 }
 
@@ -360,6 +405,7 @@ void rxe_inflight_share(struct sk_buff *whole, struct sk_buff *segs)
 		more += inflight_put_on(inflight, seg);
 	/* the whole's charge goes to them; nobody else has them yet */
 	atomic_add(more, &inflight->held);
+	atomic_add(more, &inflight->shared);
 	whole->destructor = NULL;
 	WRITE_ONCE(inflight->cut, jiffies);
 }
@@ -389,22 +435,34 @@ bool rxe_flow_busy(struct rxe_flow *flow)
 /**
  * rxe_flow_packets - packets that a flow may make before it asks again whether it is busy
  * @flow: the flow
+ * @payload: bytes of payload that each has, at most
  *
- * One among many has a share of the local queue that is smaller than a burst, if that is cut
- * before it gets there: its packets weigh more than it does.
+ * Packets weigh as much as the burst that they share. Where it is cut before it gets into the
+ * local queue, or there is none, each weighs more than its bytes; and what one among many may
+ * have there is little. So no more are made than there is room for, but a burst, if it stays
+ * whole. One that is alone there may have a little more than its share, and be faster.
  *
  * Context: the flow's task.
  * Return: 1 to RXE_TASK_BUDGET.
  */
-u32 rxe_flow_packets(const struct rxe_flow *flow)
+u32 rxe_flow_packets(const struct rxe_flow *flow, u32 payload)
 {
 	const struct rxe_inflight *inflight = flow->inflight;
-	u32 high = inflight->high;
+	u32 weight = max_t(u32, payload / 1024, INFLIGHT_LEAST);
+	u32 least = 1;
+	u32 room;
 
-	if (likely(high >= INFLIGHT_LEAST * RXE_TASK_BUDGET) ||
-	    (flow->whole && time_after(jiffies, READ_ONCE(inflight->cut) + CUT_REMEMBERED - 1)))
-		return RXE_TASK_BUDGET;
-	return max_t(u32, high / INFLIGHT_LEAST, 1);
+	if (likely(flow->whole)) {
+		least = CUT_LEAST;
+		if (likely(time_after(jiffies, READ_ONCE(inflight->cut) + CUT_REMEMBERED - 1))) {
+			if (likely(inflight->high == RXE_FLOW_HIGH))
+				return RXE_TASK_BUDGET;
+			weight = max_t(u32, payload / 1024, 1);
+			least = INFLIGHT_MOST / weight;
+		}
+	}
+	room = inflight->high - min(inflight_held(inflight), inflight->high);
+	return clamp_t(u32, room / weight, least, RXE_TASK_BUDGET);
 }
 
 /**
@@ -419,14 +477,31 @@ bool rxe_flow_full(const struct rxe_flow *flow)
 }
 
 /**
- * rxe_flow_queued - whether packets of a flow have not left the local stack
+ * rxe_flow_charged - what the stack has got of a flow, for rxe_flow_queued()
  * @flow: the flow
  *
  * Context: the flow's task.
+ * Return: a number that grows and wraps.
  */
-bool rxe_flow_queued(const struct rxe_flow *flow)
+u32 rxe_flow_charged(const struct rxe_flow *flow)
 {
-	return inflight_held(flow->inflight) > 0;
+	return flow->charged + atomic_read(&flow->inflight->shared);
+}
+
+/**
+ * rxe_flow_queued - whether the local stack has not let go of what it got until then
+ * @flow: the flow
+ * @charged: rxe_flow_charged() of then
+ *
+ * A queue lets go in order. If a burst of before was cut since, this may say no too early.
+ *
+ * Context: the flow's task.
+ */
+bool rxe_flow_queued(const struct rxe_flow *flow, u32 charged)
+{
+	u32 since = rxe_flow_charged(flow) - charged;
+
+	return (s32)(inflight_held(flow->inflight) - since) > 0;
 }
 
 /* --- flows ------------------------------------------------------------------ */
@@ -455,6 +530,8 @@ int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *t
 	inflight->high = RXE_FLOW_HIGH;
 	inflight->low = RXE_FLOW_LOW;
 	inflight->cut = jiffies - CUT_REMEMBERED;
+	inflight->crowd = dev->crowd;
+	atomic_inc(&inflight->crowd->refs);
 	spin_lock_init(&inflight->lock);
 	inflight->task = task;
 	atomic_inc(&inflight_count);

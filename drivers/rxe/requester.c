@@ -656,9 +656,10 @@ static bool sq_left_to_worker(struct rxe_qp *qp)
 bool rxe_requester_send(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u32 budget = rxe_flow_packets(&sq->flow);
+	u32 budget = rxe_flow_packets(&sq->flow, qp->pmtu);
 	const struct rxe_swqe *oldest;
 	struct rxe_burst burst;
+	bool again = false;
 	bool more;
 	u32 prod;
 
@@ -672,8 +673,10 @@ bool rxe_requester_send(struct rxe_qp *qp)
 	sq->starved = false;
 	WRITE_ONCE(sq->bulk, false);
 	rxe_burst_begin(&burst, &sq->flow);
-	while (budget && send_again(qp, &burst, prod))
+	while (budget && send_again(qp, &burst, prod)) {
 		budget--;
+		again = true;
+	}
 	while (more && budget && send_one(qp, &burst, prod)) {
 		budget--;
 		budget -= send_train(qp, &burst, prod, budget);
@@ -686,6 +689,8 @@ bool rxe_requester_send(struct rxe_qp *qp)
 		sq->unacked = 0;
 	}
 	rxe_burst_send(&burst);
+	if (unlikely(again))
+		sq->charged = rxe_flow_charged(&sq->flow);
 	rxe_completer_local(qp);
 	if (rxe_qp_is_uc(qp))
 		rxe_completer_sent(qp);

@@ -231,7 +231,7 @@ struct rxe_dev {
 	struct rxe_qpcounters		qpcounters;
 	struct rxe_debug		debug;
 	u64				pma_base[2][RXE_PMA_FIELDS];
-	struct rxe_crowd		crowd;
+	struct rxe_crowd		*crowd;
 	spinlock_t			map_lock;	/* pending_maps */
 	struct list_head		pending_maps;
 	enum ib_port_state		port_state;
@@ -480,6 +480,7 @@ struct rxe_sq_read {
  * @progress: something was acknowledged since the timer fired last
  * @armed: the timer runs
  * @repair: it was armed for a packet that was sent again
+ * @charged: what the local stack had got when it was armed, or that packet sent
  * @timer: retransmission
  * @rnr_timer: end of the pause
  * @events: RXE_SQ_EV_ bits, set by timers
@@ -542,6 +543,7 @@ struct rxe_sq {
 	bool			progress;
 	bool			armed;
 	bool			repair;
+	u32			charged;
 	struct hrtimer		timer;
 	struct hrtimer		rnr_timer;
 	unsigned long		events;

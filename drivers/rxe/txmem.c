@@ -8,6 +8,10 @@
  * all its packets are gone, which the page count tells.  A block whose packets
  * sit in a slow queue is left to them and replaced.
  *
+ * A ring for each CPU and not for each QP: a thousand QPs would keep a thousand
+ * times a megabyte, and each find its blocks cold; as only the CPU's own softirq
+ * and tasks cut from a ring, it is shared with nobody all the same.
+ *
  * The ring is used with bottom halves off and never from hard interrupts, which
  * keeps everybody else on the CPU away, except where bottom halves can be
  * preempted: hence the lock, which nobody ever waits for elsewhere.

@@ -200,6 +200,13 @@ TEST_CASE("resend: a NAK for what is on its way again is for nothing, but tells 
 	/* the hole goes on */
 	CHECK(resend_nak(&r, end, 100) == RESEND_RANGE);
 	CHECK(r.end > end + 1);
+	/* something of it was lost once more: so is what is missing behind that */
+	CHECK(resend_nak(&r, end + 2, 100) == RESEND_NOTHING);
+	resend_repaired(&r);
+	CHECK(resend_nak(&r, end + 2, 100) == RESEND_NOTHING);
+	CHECK(resend_nak(&r, end + 4, 100) == RESEND_RANGE);
+	CHECK(r.psn == end + 4);
+	CHECK(resend_nak(&r, end + 5, 100) == RESEND_NOTHING);
 }
 
 TEST_CASE("resend: a peer taken for one that keeps is found out")

@@ -226,7 +226,7 @@ def cut_bursts_are_counted():
 def queue_is_shared():
     """Eight queue pairs that fill a queue together have less in it than eight times what one
     alone may have, and than an ordinary queue has room for: the one that comes second may have
-    half of it, the third a third, and each makes up to 64 packets before it looks."""
+    half of it, the third a third, and each makes a burst before it learns that they are cut."""
     tc = ("ip", "netns", "exec", "ns2", "tc")
     if subprocess.run(("modprobe", "-q", "sch_tbf"), check=False).returncode:
         raise Skip("no sch_tbf here")
@@ -234,9 +234,11 @@ def queue_is_shared():
         # a burst is longer than what this one lets go at a time, and it has room for all
         run(*tc, "qdisc", "add", "dev", "veth1", "root", "tbf", "rate", "64kbit",
             "burst", "5000", "limit", "8000000")
-        queues = [verbs.Queue(test.device) for _ in range(8)]
+        queues = []
         try:
-            for queue in queues:
+            for _ in range(8):
+                queue = verbs.Queue(test.device)
+                queues.append(queue)
                 # nothing is sent again
                 queue.connect(OUR_QPN, test.near, timeout=0)
                 for number in range(16):
@@ -247,7 +249,7 @@ def queue_is_shared():
             for queue in queues:
                 queue.close()
             run(*tc, "qdisc", "del", "dev", "veth1", "root")
-        check(held < 1000, f"{held} packets of eight flows in the queue")
+        check(held < 900, f"{held} packets of eight flows in the queue")
         test.tap.drain()
         test.good_write()
 

@@ -101,6 +101,7 @@ void resend_init(struct resend *r)
 	r->waiting = false;
 	r->holds = false;
 	r->doubt = false;
+	r->repaired = false;
 }
 
 /* The peer has all that was sent again, and nothing that follows. */
@@ -116,6 +117,7 @@ static enum resend_what resend_range(struct resend *r, u32 psn, u32 end, u32 nex
 	r->active = true;
 	r->doubt = false;
 	r->recent = true;
+	r->repaired = false;
 	return RESEND_RANGE;
 }
 
@@ -128,7 +130,20 @@ static enum resend_what resend_range(struct resend *r, u32 psn, u32 end, u32 nex
  */
 bool resend_coming(const struct resend *r, u32 psn)
 {
-	return r->active && psn_after(psn, r->psn) && psn_before(psn, r->end);
+	return r->active && !r->repaired && psn_after(psn, r->psn) && psn_before(psn, r->end);
+}
+
+/**
+ * resend_repaired() - what was sent again last has not come, and is sent again once more
+ * @r: state
+ *
+ * What the peer misses from here on was lost with it.
+ *
+ * Context: caller serialises.
+ */
+void resend_repaired(struct resend *r)
+{
+	r->repaired = true;
 }
 
 /**

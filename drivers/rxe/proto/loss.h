@@ -33,7 +33,7 @@ struct patience {
 
 /**
  * struct resend - what a requester sends again
- * @psn: what was sent again last: from here
+ * @psn: what was sent again last: from here, or from where the peer has said since that it is
  * @end: to here, exclusive
  * @run: packets that it sends again at a time
  * @tries: timeouts in a row that were answered by nothing but what was sent again
@@ -44,6 +44,7 @@ struct patience {
  * @holds: the peer keeps what arrives behind a hole
  * @doubt: while @active: all of it has been confirmed, by answers to nothing else; what
  *	comes next tells whether the peer has what follows
+ * @repaired: something of [@psn, @end) was lost once more
  */
 struct resend {
 	u32 psn;
@@ -56,6 +57,7 @@ struct resend {
 	bool waiting;
 	bool holds;
 	bool doubt;
+	bool repaired;
 };
 
 enum resend_what {
@@ -70,6 +72,7 @@ void patience_lost(struct patience *p);
 void patience_late(struct patience *p);
 
 void resend_init(struct resend *r);
+void resend_repaired(struct resend *r);
 bool resend_coming(const struct resend *r, u32 psn);
 enum resend_what resend_nak(struct resend *r, u32 psn, u32 next);
 enum resend_what resend_timeout(struct resend *r, u32 psn, u32 end, u32 next);

@@ -2,11 +2,11 @@
 /*
  * Retries, timer and window of a requester.
  *
- * The timer runs ahead of what the QP's timeout attribute means, because a
- * local network answers within microseconds. Such an early expiry sends again
- * but is not charged to retry_cnt: only when a whole timeout went by in vain is
- * a retry used up. So a QP survives an outage as long as its owner asked for,
- * and still recovers from a single loss at the speed of the network.
+ * The timer runs ahead of what the QP's timeout attribute means, because a local
+ * network answers within microseconds. Such an early expiry sends again, what has
+ * left this host, but is not charged to retry_cnt: only when a whole timeout went
+ * by in vain is a retry used up. So a QP survives an outage as long as its owner
+ * asked for, and still recovers from a single loss at the speed of the network.
  */
 #include "recovery.h"
 #include "aeth.h"
@@ -177,9 +177,10 @@ void rto_sample_again(struct rto_state *s, u64 rtt_ns)
  * @s: state
  *
  * What happens then is that one packet is sent again; so queues that make round
- * trips long are not waited for, only the path is: four of the shortest round
- * trips. Before there is a sample the path may be a long one, and all of a window wait
- * in its queues.
+ * trips long are not waited for here, only the path is: four of the shortest round
+ * trips. (Who knows that the packet has not left its own host waits for that.)
+ * Before there is a sample the path may be a long one, and all of a window wait in
+ * its queues.
  *
  * Context: any.
  * Return: nanoseconds; 0 if the QP waits for ever. Never less than
@@ -246,7 +247,7 @@ bool rto_waited(struct rto_state *s)
 }
 
 /**
- * rto_backoff() - what the timer expired for is sent again
+ * rto_backoff() - the timer has expired, and will expire again
  * @s: state
  *
  * The next wait is twice as long.

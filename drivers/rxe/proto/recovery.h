@@ -49,7 +49,7 @@ struct retry_state {
  * @base_ns: what the QP's timeout attribute means; 0 waits for ever
  * @waited_ns: time waited in vain since progress or since the last retry that
  *	was charged
- * @backoff: expiries since the last sample, each doubles the wait
+ * @backoff: expiries since the last sample that have doubled the wait
  * @guess: there has been no sample yet but of packets that were sent again
  */
 struct rto_state {

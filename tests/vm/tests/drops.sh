@@ -140,6 +140,16 @@ route_back() {
 link_down() { "$TO" ip link set "$TO_DEV" down; }
 link_up() { "$TO" ip link set "$TO_DEV" up; }
 
+# Without a link nothing is sent, which is no congestion: then all goes on as fast as before.
+link_outage() {
+	local cuts
+
+	cuts=$(counter "$OUT" rate_cuts)
+	outage 1 link_down link_up || return
+	cuts=$(($(counter "$OUT" rate_cuts) - cuts))
+	[ $cuts -eq 0 ] || bad "$OUT has slowed down $cuts times"
+}
+
 # of_queue dropped|backlog: what the queue of the end that payload leaves says of packets
 of_queue() {
 	local pattern="s/.*dropped \([0-9]*\).*/\1/p"
@@ -186,31 +196,40 @@ wake_queue() {
 # Percent of its packets that it may refuse and that may be sent again, whatever the cause.
 CROWD_MOST=1
 crowd() {
-	local bursts=$1 qps=$2 sent again refused taken backlog status=0
+	local bursts=$1 qps=$2 sent again refused taken status=0
 
 	payload_from client
-	n1 sh -c 'echo 1 >/sys/class/net/veth0/queues/rx-0/rps_cpus' || bad "veth0 is not steered" || return
-	backlog=$(sysctl -n net.core.netdev_max_backlog)
-	sysctl -qw net.core.netdev_max_backlog=10000
-	n1 ethtool -K veth0 gso "$bursts" && n2 ethtool -K veth1 gso "$bursts" || bad "ethtool fails" || return
-	n2 tc qdisc add dev veth1 root handle 1: tbf rate 400mbit burst 20000 limit 100000000 &&
-		n2 tc qdisc add dev veth1 parent 1:1 handle 2: pfifo limit 1000 ||
-		bad "tc does not take a queue" || return
+	crowd_begins "$bursts" || status=1
 	sent=$(counter rxe1 sent_pkts) again=$(counter rxe1 retransmitted_packets)
-	perftest ib_write_bw -s 65536 -m 1024 -q "$qps" -t 32 -D 4 -u 18 || status=1
+	[ $status -ne 0 ] || perftest ib_write_bw -s 65536 -m 1024 -q "$qps" -t 32 -D 4 -u 18 || status=1
 	sent=$(($(counter rxe1 sent_pkts) - sent)) again=$(($(counter rxe1 retransmitted_packets) - again))
 	n2 tc -s qdisc show dev veth1
 	refused=$(n2 tc -s qdisc show dev veth1 | awk '/^qdisc pfifo/ { getline; gsub(",", ""); print $7 }')
 	taken=$(n2 tc -s qdisc show dev veth1 | awk '/^qdisc pfifo/ { getline; print $4 }')
-	grep . /sys/class/infiniband/rxe1/ports/1/hw_counters/* | grep -v ':0$'
-	n2 tc qdisc del dev veth1 root
-	sysctl -qw "net.core.netdev_max_backlog=$backlog"
-	n1 ethtool -K veth0 gso on && n2 ethtool -K veth1 gso on
+	crowd_ends
 	[ $status -eq 0 ] || return
 	echo "$qps queue pairs, bursts $bursts: $sent sent, $again of them again;" \
-		"the queue took $taken and refused ${refused:-?}" | tee -a "$LOGS/drops/crowd"
+		"the queue took $taken and refused $refused" | tee -a "$LOGS/drops/crowd"
+	[ "${taken:-0}" -gt 5000 ] && [ -n "$refused" ] || bad "the queue has not been there" || return
 	[ $((again * 100)) -le $((sent * CROWD_MOST)) ] && [ $((refused * 100)) -le $((taken * CROWD_MOST)) ] ||
 		bad "$(tail -n 1 "$LOGS/drops/crowd")"
+}
+
+crowd_begins() {
+	BACKLOG=$(sysctl -n net.core.netdev_max_backlog)
+	sysctl -qw net.core.netdev_max_backlog=10000
+	n1 sh -c 'echo 1 >/sys/class/net/veth0/queues/rx-0/rps_cpus' || bad "veth0 is not steered" || return
+	n1 ethtool -K veth0 gso "$1" && n2 ethtool -K veth1 gso "$1" || bad "ethtool fails" || return
+	n2 tc qdisc add dev veth1 root handle 1: tbf rate 400mbit burst 20000 limit 100000000 &&
+		n2 tc qdisc add dev veth1 parent 1:1 handle 2: pfifo limit 1000 ||
+		bad "tc does not take a queue"
+}
+crowd_ends() {
+	n2 tc qdisc del dev veth1 root
+	n1 ethtool -K veth0 gso on
+	n2 ethtool -K veth1 gso on
+	n1 sh -c 'echo 0 >/sys/class/net/veth0/queues/rx-0/rps_cpus'
+	sysctl -qw "net.core.netdev_max_backlog=$BACKLOG"
 }
 
 has_ended() { ! kill -0 "$CLIENT" 2>/dev/null; }
@@ -285,7 +304,7 @@ needs firewall "${firewall[@]}"
 needs filter "${filter[@]}"
 check neighbour outage 1 neighbour_gone neighbour_back
 check neighbour-failed outage 4 neighbour_gone neighbour_given_up
-check link outage 1 link_down link_up
+check link link_outage
 needs queue sch_tbf -- tiny_queue
 needs queue-stopped "${queue_stopped[@]}"
 check still-alive still_alive
@@ -295,7 +314,7 @@ if check start-read start v4 server ib_read_bw -s 65536; then
 	needs firewall-read "${firewall[@]}"
 	needs filter-read "${filter[@]}"
 	check neighbour-read outage 1 neighbour_gone neighbour_back
-	check link-read outage 1 link_down link_up
+	check link-read link_outage
 	needs queue-read sch_tbf -- tiny_queue
 	needs queue-stopped-read "${queue_stopped[@]}"
 	check alive-read still_alive
