@@ -74,13 +74,16 @@ transfers() {
 # together KIND: 64 KiB by WRITE, 64 packets, are an skb or two where they leave ns2. With a
 # bridge below the device they are 64 up to 6.12, and not on 7.3: a bridge of then has no
 # hw_enc_features, and the kernel takes every skb that is marked as a tunnel's to pieces when
-# that netdev is given it (VXLAN's, too). What a bridge forwards between its ports it leaves alone.
+# that netdev is given it (VXLAN's, too), and on 4.4 so have macvlan and VLAN. What a bridge
+# forwards between its ports it leaves alone.
 together() {
-	local least=1 most=10 BELOW=veth1
+	local least=1 most=10 BELOW=veth1 major
 
+	major=$(uname -r | cut -d . -f 1)
 	case $1 in
-	bridge) [ "$(uname -r | cut -d . -f 1)" -ge 7 ] || least=90 most=110 ;;
-	bond | macvlan | vlan) ;;
+	bridge) [ "$major" -ge 7 ] || least=90 most=110 ;;
+	macvlan | vlan) [ "$major" -ge 5 ] || least=90 most=110 ;;
+	bond) ;;
 	switch-bridge | macvlan-shared) BELOW=upper ;;
 	# a process reads single packets, Open vSwitch is asked about some, two legs are counted apart
 	*) return 0 ;;
