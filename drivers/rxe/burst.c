@@ -731,6 +731,16 @@ static int send_out(const struct rxe_burst *burst, struct sk_buff *skb)
 	return ip6_local_out(rnet->net, rnet->sock6->sk, skb);
 }
 
+/*
+ * Whether a queue had no room. Without a link, and until the stack knows that it is back,
+ * nothing takes any.
+ */
+static bool queue_refused(const struct net_device *dev, int err)
+{
+	return (err == NET_XMIT_DROP || err == NET_XMIT_CN) && netif_carrier_ok(dev) &&
+	       !qdisc_tx_is_noop(dev);
+}
+
 /**
  * rxe_burst_send - hand a burst to the stack
  * @burst: the burst, empty afterwards
@@ -771,10 +781,10 @@ void rxe_burst_send(struct rxe_burst *burst)
 		/* who cuts a burst early, as a queue to user space, asks the device */
 		skb->dev = flow->dst->dev;
 		err = burst->local ? send_direct(burst, skb) : send_out(burst, skb);
-		/* where there is no link, none takes any */
-		if (unlikely(err == NET_XMIT_DROP || err == NET_XMIT_CN))
-			refused |= !qdisc_tx_is_noop(flow->dst->dev);
-		if (unlikely(net_xmit_eval(err)))
+		if (likely(!err))
+			continue;
+		refused |= queue_refused(flow->dst->dev, err);
+		if (net_xmit_eval(err))
 			dropped += packets;
 	}
 	rcu_read_unlock();
