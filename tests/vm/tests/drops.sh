@@ -195,7 +195,7 @@ wake_queue() {
 # bursts are cut for it, and whose link is slower than they are. It must have room for what all of
 # them leave there. What it lets go, on whatever CPU, must come in order, and have room there, too.
 # Percent of its packets that it may refuse and that may be sent again, whatever the cause.
-CROWD_MOST=1
+CROWD_MOST=3
 crowd() {
 	local bursts=$1 qps=$2 sent again refused taken status=0
 
