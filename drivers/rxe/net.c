@@ -338,8 +338,8 @@ static void inflight_steer(struct rxe_flow *flow, struct sk_buff *skb, bool alon
 
 /*
  * A flow that holds @held, @before and one skb more: what one may have in a local queue is what
- * all of a device that fill it have together. One that fills its share wants more of it, and
- * counts; one that has sent a single burst, or message, does not.
+ * all of a device that fill it have together. One that holds as much as a full burst, or half of
+ * its share and sends on, counts; one that has sent a few packets does not.
  */
 static void inflight_limit(struct rxe_inflight *inflight, u32 before, u32 held)
 {

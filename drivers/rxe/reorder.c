@@ -3,10 +3,10 @@
  * Packets that have come too early: kept until the hole before them is filled.
  *
  * A slot for each PSN up to RXE_HOLD_MAX ahead, which is as much as a window may
- * be on a long path; RXE_HOLD_FEW of them until there is more.  It holds a reference to the skb
- * and the place of the packet in it, so that a burst is kept once, whatever part
- * of it is early.  Bounded in packets and bytes: what does not fit is dropped,
- * and has to be sent again.
+ * be on a long path; RXE_HOLD_FEW of them until there is more.  It holds a
+ * reference to the skb and the place of the packet in it, so that a burst is kept
+ * once, whatever part of it is early.  Bounded in packets and bytes: what does not
+ * fit is dropped, and has to be sent again.
  */
 #include <linux/slab.h>
 

@@ -4,6 +4,7 @@
 queue pair itself.
 """
 
+import contextlib
 import json
 import subprocess
 import time
@@ -138,6 +139,22 @@ def destroy_while_sending():
     check(sent > 100, f"only {sent} packets were sent: nothing was tested")
 
 
+@contextlib.contextmanager
+def slow_queue(limit):
+    """A queue of so many bytes that lets hardly anything go, and takes bursts apart, as they are
+    longer than what it lets go at a time. (netem would not do: it lets the sender forget what it
+    delays.)"""
+    tc = ("ip", "netns", "exec", "ns2", "tc", "qdisc")
+    if subprocess.run(("modprobe", "-q", "sch_tbf"), check=False).returncode:
+        raise Skip("no sch_tbf here")
+    run(*tc, "add", "dev", "veth1", "root", "tbf", "rate", "64kbit", "burst", "5000",
+        "limit", str(limit))
+    try:
+        yield
+    finally:
+        run(*tc, "del", "dev", "veth1", "root")
+
+
 def sending(test):
     """A queue pair that sends three WRITEs to us, whatever becomes of them."""
     queue = verbs.Queue(test.device)
@@ -152,20 +169,11 @@ def sending(test):
 def destroy_with_packets_queued():
     """Destroyed while its packets wait in a queue of the stack; what frees them later
     needs nothing of it."""
-    tc = ("ip", "netns", "exec", "ns2", "tc")
-    if subprocess.run(("modprobe", "-q", "sch_tbf"), check=False).returncode:
-        raise Skip("no sch_tbf here")
     with Stranger() as test:
-        # (netem would not do: it lets the sender forget what it delays)
-        run(*tc, "qdisc", "add", "dev", "veth1", "root", "tbf", "rate", "64kbit",
-            "burst", "5000", "limit", "500000")
-        try:
+        with slow_queue(500000):
             for _ in range(16):
                 sending(test).close()
-            held = run(*tc, "-s", "qdisc", "show", "dev", "veth1")
-            check(" 0p " not in held, f"the queue holds nothing: {held}")
-        finally:
-            run(*tc, "qdisc", "del", "dev", "veth1", "root")
+            check(backlog()[0] > 0, "the queue holds nothing")
         # who gets the memory finds out whether it was written to since it was freed
         for queue in [sending(test) for _ in range(32)]:
             queue.close()
@@ -201,20 +209,12 @@ def cut_bursts_are_counted():
     """A queue that cuts bursts holds no more of a flow than one that does not: their packets
     weigh what the flow may have in the stack (RXE_FLOW_HIGH, 256 small packets), until they
     leave; then the rest follows. UC: no window of its own would stop it."""
-    tc = ("ip", "netns", "exec", "ns2", "tc")
-    if subprocess.run(("modprobe", "-q", "sch_tbf"), check=False).returncode:
-        raise Skip("no sch_tbf here")
     with Unreliable() as test:
-        # a burst is longer than what this one lets go at a time, and it has room for all
-        run(*tc, "qdisc", "add", "dev", "veth1", "root", "tbf", "rate", "64kbit",
-            "burst", "5000", "limit", "4000000")
-        try:
+        with slow_queue(4000000):
             for number in range(16):
                 test.queue.send(e.IBV_WR_RDMA_WRITE, [test.memory.sge(SIZE)], remote=REMOTE,
                                 rkey=RKEY, wr_id=number)
             held = filled(200)
-        finally:
-            run(*tc, "qdisc", "del", "dev", "veth1", "root")
         # the last burst may be one too many
         check(held <= 256 + 64, f"{held} packets of one flow in the queue, {16 * SIZE // MTU} sent")
         for number in range(16):
@@ -227,28 +227,17 @@ def queue_is_shared():
     """Eight queue pairs that fill a queue together have less in it than eight times what one
     alone may have, and than an ordinary queue has room for: the one that comes second may have
     half of it, the third a third, and each makes a burst before it learns that they are cut."""
-    tc = ("ip", "netns", "exec", "ns2", "tc")
-    if subprocess.run(("modprobe", "-q", "sch_tbf"), check=False).returncode:
-        raise Skip("no sch_tbf here")
     with Stranger() as test:
-        # a burst is longer than what this one lets go at a time, and it has room for all
-        run(*tc, "qdisc", "add", "dev", "veth1", "root", "tbf", "rate", "64kbit",
-            "burst", "5000", "limit", "8000000")
-        queues = []
-        try:
+        with slow_queue(8000000), contextlib.ExitStack() as queues:
             for _ in range(8):
                 queue = verbs.Queue(test.device)
-                queues.append(queue)
+                queues.callback(queue.close)
                 # nothing is sent again
                 queue.connect(OUR_QPN, test.near, timeout=0)
                 for number in range(16):
                     queue.send(e.IBV_WR_RDMA_WRITE, [test.memory.sge(SIZE)], remote=REMOTE,
                                rkey=RKEY, wr_id=number)
             held = filled(400)
-        finally:
-            for queue in queues:
-                queue.close()
-            run(*tc, "qdisc", "del", "dev", "veth1", "root")
         check(held < 900, f"{held} packets of eight flows in the queue")
         test.tap.drain()
         test.good_write()

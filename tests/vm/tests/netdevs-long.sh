@@ -13,7 +13,8 @@
 #	                               each other, or one pair goes down in the middle
 #
 # What goes through a netdev must not be cut there: a burst leaves by the veth pair below it in
-# few skbs, as it does on veth alone (bursts.sh). On older kernels a bridge is an exception.
+# few skbs, as it does on veth alone (bursts.sh). On older kernels a bridge
+# is an exception, and on 4.4 are a VLAN and a macvlan.
 #
 # Open vSwitch is Debian's, unpacked below $OVS_ROOT.
 # packages: python3
