@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 # matrix-skips.sh - "tests/run matrix" leaves out a kernel if, and only if, nothing has
-# changed since it passed.
+# changed since it passed, or the time is over that it may take.
 #
 # Sourced by tests/compat/run. tests/lib/matrix.sh runs on a checkout and on kernels
 # that are made here: what it asks of others (tests/vm/kernels, a guest) is answered
@@ -27,7 +27,13 @@ matrix_world() {
 			;;
 		build) echo build >>"$here/done" ;;
 		log) ! [ -e "$here/warns" ] || echo 'drivers/rxe/qp.c:1:2: warning: strange' ;;
-		matrix) [ -n "${2-}" ] || echo k ;;
+		matrix)
+			if [ -z "${2-}" ]; then
+				echo k
+			elif [ "$2" = build ] && [ -e "$here/built-only" ]; then
+				echo k
+			fi
+			;;
 		field)
 			case $3 in
 			version) cat "$here/version" ;;
@@ -114,4 +120,10 @@ matrix_skips() {
 	expect_matrix absent '' -f
 	grep -q '^skip matrix/k: not here' "$m/said" && ! grep -q '^not ok' "$m/said" ||
 		failed "matrix/absent: is not skipped with the reason"
+	rm "$m/kernel/absent"
+	touch "$m/kernel/built-only"
+	MATRIX_SECONDS=$((SECONDS + 600)) expect_matrix built-only 'build ' -f
+	MATRIX_SECONDS=$SECONDS expect_matrix late '' -f
+	grep -q '^skip matrix/k: this machine is slow' "$m/said" && ! grep -q '^not ok' "$m/said" ||
+		failed "matrix/late: is not skipped with the reason"
 }
