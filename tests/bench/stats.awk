@@ -1,7 +1,7 @@
 # stats.awk - what the tables and plots of tests/bench share: medians, names of sizes,
 # and how it is said whether a target is reached.
 #
-# Read before table, loss-table, scale-table or curves (awk -f stats.awk -f table).
+# Read before table, loss-table, scale-table, profile-table or curves (awk -f stats.awk -f table).
 # list[1..n] is what is sorted and looked at. part is what a table is to print:
 #
 #	tables   Markdown tables of what was measured
