@@ -620,13 +620,16 @@ static struct mapped find_shared(void)
 static pid_t liar_start(const struct mapped *m, const struct side *s)
 {
 	uint64_t child_seed = random64() | 1;
-	pid_t child = fork();
+	pid_t parent = getpid(), child = fork();
 
 	if (child < 0)
 		die("fork");
 	if (child)
 		return child;
+	/* told of its parent's death from here on: it may have died before */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
 	seed = child_seed;
 	for (;;) {
 		int kind = below(12);
