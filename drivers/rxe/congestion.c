@@ -92,11 +92,11 @@ static void pace_cut(struct rxe_pace *pace)
 	pace->credit = 0;
 }
 
-/* A CNP came at @at. */
+/* A CNP came at @at, which another CPU may have read after this one has read @now. */
 static void pace_cnp(struct rxe_pace *pace, u64 at, u64 now)
 {
 	/* for the other side, while this one had nothing to send */
-	if (now - at >= DCQCN_QUIET_NSEC && !dcqcn_limited(&pace->dcqcn))
+	if ((s64)(now - at) >= (s64)DCQCN_QUIET_NSEC && !dcqcn_limited(&pace->dcqcn))
 		return;
 	if (dcqcn_limited(&pace->dcqcn)) {
 		dcqcn_advance(&pace->dcqcn, at);
@@ -132,10 +132,7 @@ static bool pace_measured(struct rxe_pace *pace, u64 now)
 /* Makes up for the time since the last look. */
 static void pace_fill(struct rxe_pace *pace, u64 now)
 {
-	s64 most = 2 * dcqcn_quantum(&pace->dcqcn);
-
-	pace->credit += dcqcn_allowance(&pace->dcqcn, now - pace->filled);
-	pace->credit = clamp_t(s64, pace->credit, -most, most);
+	pace->credit = dcqcn_credit(&pace->dcqcn, pace->credit, now - pace->filled);
 	pace->filled = now;
 }
 

@@ -183,7 +183,7 @@ TEST_CASE("dcqcn: bounds hold for whatever comes in")
 			REQUIRE(d.bytes < DCQCN_STAGE_BYTES);
 			REQUIRE(dcqcn_quantum(&d) > 0);
 			REQUIRE(dcqcn_quantum(&d) <= DCQCN_QUANTUM_MAX);
-			REQUIRE(dcqcn_allowance(&d, random) <= d.rate);
+			REQUIRE(dcqcn_credit(&d, (int)random, random) <= 2 * (s64)dcqcn_quantum(&d));
 		}
 	}
 }
@@ -226,17 +226,61 @@ TEST_CASE("dcqcn: time that goes back a little changes nothing")
 	CHECK(d.rate == rate);
 }
 
-TEST_CASE("dcqcn: what is allowed is the rate, and no more than that of a tick")
+TEST_CASE("dcqcn: what is allowed is the rate, and no more than that of a tick is saved")
 {
-	for (u32 rate : { mbps(20), mbps(1000), mbps(40000), mbps(190000) }) {
+	for (u32 rate : { mbps(20), mbps(1000), mbps(3800) }) {
 		struct dcqcn d = started(rate, 0);
 		u64 nsec = DCQCN_TICK_NSEC / 64;
 
-		CHECK(dcqcn_allowance(&d, 0) == 0);
-		CHECK(dcqcn_allowance(&d, ~0ull) == d.rate);
-		CHECK(dcqcn_allowance(&d, nsec) == d.rate / 64);
-		CHECK(dcqcn_quantum(&d) == std::min(d.rate / 2, DCQCN_QUANTUM_MAX));
+		CHECK(dcqcn_credit(&d, 0, 0) == 0);
+		CHECK(dcqcn_credit(&d, 0, nsec) == d.rate / 64);
+		CHECK(dcqcn_credit(&d, 100, nsec) == 100 + d.rate / 64);
+		CHECK(dcqcn_credit(&d, -100, nsec) == (s64)(d.rate / 64) - 100);
+		CHECK(dcqcn_credit(&d, 0, ~0ull) == 2 * (d.rate / 2));
+		CHECK(dcqcn_quantum(&d) == d.rate / 2);
 	}
+	for (u32 rate : { mbps(40000), mbps(190000) }) {
+		struct dcqcn d = started(rate, 0);
+
+		CHECK(dcqcn_quantum(&d) == DCQCN_QUANTUM_MAX);
+		CHECK(dcqcn_credit(&d, 0, ~0ull) == 2 * DCQCN_QUANTUM_MAX);
+	}
+}
+
+TEST_CASE("dcqcn: a packet that is longer than what a tick allows is paid for in full")
+{
+	for (u64 rate : { 10, 16, 23, 50, 100, 1000 }) {
+		for (u32 packet : { 90, 1100, 4140, DCQCN_PACKET_MOST }) {
+			struct dcqcn d;
+			u64 now = 0, filled = 0, sent = 0;
+			s64 credit = 0;
+
+			dcqcn_init(&d);
+			d.rate = std::max(mbps(rate), DCQCN_RATE_MIN);
+			/* a timer that comes when it should, or up to a tenth of a tick later */
+			while (now < 2000 * msec) {
+				credit = dcqcn_credit(&d, credit, now - filled);
+				filled = now;
+				for (; credit > 0; credit -= packet)
+					sent += packet;
+				/* how long to wait is asked right after that */
+				credit = dcqcn_credit(&d, credit, 0);
+				now += (((u64)(dcqcn_quantum(&d) - credit)) << DCQCN_TICK_SHIFT) /
+				       d.rate + now % (DCQCN_TICK_NSEC / 10);
+			}
+			INFO("packets of ", packet, " B, ", sent * 8 / 2000000, " Mb/s of ", rate);
+			CHECK(sent * 8 / 2000000 <= rate + rate / 50 + 1);
+			CHECK(sent * 8 / 2000000 >= rate - rate / 20 - 1);
+		}
+	}
+}
+
+TEST_CASE("dcqcn: answers, which are never held up, do not add up to a debt for ever")
+{
+	struct dcqcn d = started(mbps(20), 0);
+
+	CHECK(d.rate == DCQCN_RATE_MIN);
+	CHECK(dcqcn_credit(&d, -1000000, 5 * DCQCN_TICK_NSEC) > 0);
 }
 
 /* --- flows that share a bottleneck -------------------------------------------- */

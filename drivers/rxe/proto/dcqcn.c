@@ -221,16 +221,28 @@ u32 dcqcn_quantum(const struct dcqcn *d)
 }
 
 /**
- * dcqcn_allowance() - what may be sent for a time that has gone by
+ * dcqcn_credit() - what a flow may send, after some time
  * @d: state, with a limit
- * @nsec: the time
+ * @credit: what it might have sent before, bytes; less than zero: what it has sent too much,
+ *	as packets are not divided
+ * @nsec: the time that has gone by since
+ *
+ * Who has been idle has saved no more than a tick's worth, two quanta. What was sent too
+ * much is made up for in full, however small the rate: at 10 Mb/s a packet of 4 KiB is
+ * worth three ticks. But no more than two quanta and a packet are owed: answers are not
+ * held up.
  *
  * Context: any.
- * Return: bytes; no more than those of a tick, two quanta.
+ * Return: bytes; nothing may be sent unless it is more than zero.
  */
-u32 dcqcn_allowance(const struct dcqcn *d, u64 nsec)
+s64 dcqcn_credit(const struct dcqcn *d, s64 credit, u64 nsec)
 {
-	if (nsec >= DCQCN_TICK_NSEC)
-		return d->rate;
-	return (u32)((u64)d->rate * nsec >> DCQCN_TICK_SHIFT);
+	s64 most = 2 * (s64)dcqcn_quantum(d);
+
+	if (credit < -(most + DCQCN_PACKET_MOST))
+		credit = -(most + DCQCN_PACKET_MOST);
+	if (nsec > DCQCN_QUIET_NSEC)
+		nsec = DCQCN_QUIET_NSEC;
+	credit += (s64)((u64)d->rate * nsec >> DCQCN_TICK_SHIFT);
+	return credit < most ? credit : most;
 }

@@ -42,6 +42,9 @@
 /* A flow sends what half a tick allows at a time, but no more than this */
 #define DCQCN_QUANTUM_MAX	262144u
 
+/* A packet of 4 KiB with all that is around it, above Ethernet */
+#define DCQCN_PACKET_MOST	4224
+
 /**
  * struct dcqcn - rate of a flow
  * @rate: bytes per tick, 0: as fast as it can
@@ -83,7 +86,7 @@ void dcqcn_advance(struct dcqcn *d, u64 now);
 void dcqcn_sent(struct dcqcn *d, u32 bytes);
 u32 dcqcn_gain(u32 rate);
 u32 dcqcn_quantum(const struct dcqcn *d);
-u32 dcqcn_allowance(const struct dcqcn *d, u64 nsec);
+s64 dcqcn_credit(const struct dcqcn *d, s64 credit, u64 nsec);
 
 /**
  * dcqcn_limited() - whether there is a limit at all
