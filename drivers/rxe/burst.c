@@ -16,7 +16,7 @@
  * can cut.  Where nobody has to cut it, it arrives as it is.  The receiver is
  * then this module on this host, and the memory was never out of its hands, so
  * the ICRC need not be made, as TCP leaves out a checksum there; when it is cut,
- * it is made.  A packet that travels alone always has one.
+ * it is made.  A packet that travels alone has one, but within a device.
  *
  * The stack knows the length of the first packet.  Where ICRCs are not made, each packet
  * says in the place of its own how long the next one is.  Otherwise all are as long as the

@@ -4,7 +4,8 @@
  *
  * The map of the driver: every object, who owns it, what protects it, and the
  * calls between the files.  Read the code in the order a message travels:
- * post.c, requester.c, net.c, rx.c, responder.c, answer.c, completer.c, wc.c.
+ * post.c, requester.c, burst.c, net.c, segment.c, rx.c, responder.c, answer.c,
+ * completer.c, wc.c.
  *
  *   net namespace ── rxe_net     two UDP sockets, alive while a device uses them
  *   rxe_dev                      one RDMA device on one netdev
