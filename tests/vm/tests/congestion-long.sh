@@ -5,9 +5,9 @@
 #	client ─┐
 #	client ─┴─ veth1: tbf $RATE ─ marks (red, fq_codel) or drops ─── veth0 ─ servers
 #
-# Two of ours are fair to each other (Jain's index), and fill it; one of ours and one of
-# TCP leave each other a share; the notifications are seen in the counters, and a while
-# later all limits are gone.
+# Two of ours are fair to each other (Jain's index), and use a third of it at least; one of
+# ours and one of TCP leave each other a share; the notifications are seen in the counters,
+# and a while later all limits are gone.
 # packages: python3
 
 RATE=${RATE:-100}		# Mb/s
@@ -23,12 +23,14 @@ both() { echo $(($(counter rxe0 "$1") + $(counter rxe1 "$1"))); }
 no_bottleneck() {
 	n1 tc qdisc del dev veth0 root 2>/dev/null
 	n2 tc qdisc del dev veth1 root 2>/dev/null
+	n1 tc qdisc del dev veth0 ingress 2>/dev/null
+	n1 ip link del ifb9 2>/dev/null
 	true
 }
 
 # bottleneck QDISC...: what waits for the link; nothing: a short queue that drops
 bottleneck() {
-	no_bottleneck
+	[ $DEV = ifb9 ] || no_bottleneck
 	$SIDE add dev $DEV root handle 1: tbf rate "${RATE}mbit" burst 10000 limit 300000 ||
 		bad "tc does not take tbf" || return
 	[ $# -eq 0 ] || $SIDE add dev $DEV parent 1:1 handle 2: "$@" ||
@@ -93,7 +95,7 @@ fair() {
 			what, a, b, jain, (a + b) * 800 * 1.048576 / full, full, cuts, again, sent
 		exit !(jain >= 0.9 && (a + b) * 800 * 1.048576 >= 35 * full) }' | tee -a "$FIGURES"
 	[ "${PIPESTATUS[0]}" -eq 0 ] || bad "$(tail -n 1 "$FIGURES")" || return
-	[ "$1" = drops ] || [ "$cuts" -gt 0 ] || bad "nobody has slowed down"
+	[[ $1 == drops* ]] || [ "$cuts" -gt 0 ] || bad "nobody has slowed down"
 }
 
 # marked QDISC PROGRAM
@@ -110,6 +112,23 @@ marked() {
 marked_reads() { SIDE="n1 tc -s qdisc" DEV=veth0 marked red ib_read_bw; }
 
 dropped() { bottleneck && fair drops ib_write_bw; }
+
+# The same in a switch: who sends is told nothing of what is dropped
+elsewhere() {
+	no_bottleneck
+	SIDE="n1 tc -s qdisc" DEV=ifb9
+	n1 ip link add ifb9 type ifb && n1 ip link set ifb9 up &&
+		n1 tc qdisc add dev veth0 ingress &&
+		n1 tc filter add dev veth0 parent ffff: matchall action mirred egress redirect dev ifb9 ||
+		bad "no way through an ifb" || return
+	bottleneck
+}
+
+dropped_elsewhere() {
+	local SIDE DEV
+
+	elsewhere && fair drops-elsewhere ib_write_bw
+}
 
 # Bytes that TCP has received, every now and then
 TCP_SERVER='
@@ -134,11 +153,13 @@ while time.monotonic() < end:
 	peer.sendall(bytes(65536))
 '
 
-# While both send, from a second after the later one has begun
+# neighbour BOTTLENECK LEAST: TCP has LEAST per cent at least of what both move, and leaves us
+# as much, from a second after the later one has begun
 neighbour() {
-	local tcp=$CASE_LOG.tcp server client
+	local tcp=$CASE_LOG.tcp server client SIDE=$SIDE DEV=$DEV
+	local SECONDS_EACH=$((SECONDS_EACH + 10))
 
-	red && n1 sysctl -qw net.ipv4.tcp_ecn=1 && n2 sysctl -qw net.ipv4.tcp_ecn=1 || return
+	"$1" && n1 sysctl -qw net.ipv4.tcp_ecn=1 && n2 sysctl -qw net.ipv4.tcp_ecn=1 || return
 	echo 0 >"$tcp"
 	ip netns exec ns1 python3 -c "$TCP_SERVER" "$tcp" &
 	server=$!
@@ -155,15 +176,16 @@ neighbour() {
 	kill $client $server 2>/dev/null
 	wait $client $server 2>/dev/null
 	$SIDE show dev $DEV
-	awk '
+	awk -v least="$2" -v where="$1" '
 		NR > 1 && $1 - ours > 20000 && $2 > 0 {
 			if (++both > 2) { us += $1 - ours; them += $2 - tcp; n++ }
 		}
 		{ ours = $1; tcp = $2 }
 		END {
 			share = us + them ? 100 * them / (us + them) : 0
-			printf "TCP beside ib_write_bw: %.0f %% of the bytes, in %d samples\n", share, n
-			exit !(n >= 4 && share >= 15 && share <= 85)
+			printf "%s, TCP beside ib_write_bw: %.0f %% of the bytes, in %d samples\n",
+				where, share, n
+			exit !(n >= 4 && share >= least && share <= 100 - least)
 		}' "$CASE_LOG.samples" | tee -a "$FIGURES"
 	[ "${PIPESTATUS[0]}" -eq 0 ] || bad "$(tail -n 1 "$FIGURES")"
 }
@@ -190,7 +212,10 @@ if modprobe -q sch_tbf && modprobe -q sch_red; then
 	check red-read marked_reads
 	check codel-write marked codel ib_send_bw
 	check drops dropped
-	check tcp-neighbour neighbour
+	check drops-elsewhere dropped_elsewhere
+	check tcp-neighbour neighbour red 15
+	check tcp-drops neighbour bottleneck 15
+	check tcp-drops-elsewhere neighbour elsewhere 15
 	check free free
 	sed 's/^/# /' "$FIGURES"
 else
