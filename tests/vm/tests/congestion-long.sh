@@ -30,10 +30,10 @@ no_bottleneck() {
 
 # bottleneck QDISC...: what waits for the link; nothing: a short queue that drops
 bottleneck() {
-	[ $DEV = ifb9 ] || no_bottleneck
-	$SIDE add dev $DEV root handle 1: tbf rate "${RATE}mbit" burst 10000 limit 300000 ||
+	[ "$DEV" = ifb9 ] || no_bottleneck
+	$SIDE add dev "$DEV" root handle 1: tbf rate "${RATE}mbit" burst 10000 limit 300000 ||
 		bad "tc does not take tbf" || return
-	[ $# -eq 0 ] || $SIDE add dev $DEV parent 1:1 handle 2: "$@" ||
+	[ $# -eq 0 ] || $SIDE add dev "$DEV" parent 1:1 handle 2: "$@" ||
 		bad "tc does not take: $*"
 }
 
@@ -84,7 +84,7 @@ fair() {
 		flow $i "$2" || break
 	done
 	ended_well || return
-	$SIDE show dev $DEV
+	$SIDE show dev "$DEV"
 	cuts=$(($(both rate_cuts) - cuts))
 	retransmitted=$(($(both retransmitted_packets) - retransmitted))
 	sent=$(($(both sent_pkts) - sent))
@@ -127,7 +127,8 @@ elsewhere() {
 dropped_elsewhere() {
 	local SIDE DEV
 
-	elsewhere && fair drops-elsewhere ib_write_bw
+	elsewhere && fair drops-elsewhere ib_write_bw || return
+	$SIDE show dev "$DEV" | grep -q 'dropped [1-9]' || bad "nothing was dropped there"
 }
 
 # Bytes that TCP has received, every now and then
@@ -175,7 +176,7 @@ neighbour() {
 	ended_well || return
 	kill $client $server 2>/dev/null
 	wait $client $server 2>/dev/null
-	$SIDE show dev $DEV
+	$SIDE show dev "$DEV"
 	awk -v least="$2" -v where="$1" '
 		NR > 1 && $1 - ours > 20000 && $2 > 0 {
 			if (++both > 2) { us += $1 - ours; them += $2 - tcp; n++ }
