@@ -117,20 +117,11 @@ static bool gather_full(const struct rxe_qp *qp, u32 left, u32 most)
 	return left >= min(GATHER_LATE * most, qp->sq.mask - qp->sq.mask / GATHER_SPARE);
 }
 
-/*
- * Calls the worker. Where nobody answers it takes turns with processes: nothing else holds
- * the sender back, and who receives needs a CPU, too.
- */
-static void gather_worker(struct rxe_qp *qp)
-{
-	rxe_task_queue(&qp->sq.task, !rxe_qp_is_reliable(qp));
-}
-
 /* Has the worker come for what waits; it may have been called before, and not be there yet. */
 static void gather_call(struct rxe_qp *qp, u32 left, u32 most)
 {
 	if (gather_shares() && !gather_expects(qp) && !(left % min_t(u32, most, GATHER_CALL)))
-		gather_worker(qp);
+		rxe_task_queue(&qp->sq.task);
 }
 
 /**
@@ -239,7 +230,7 @@ static enum hrtimer_restart gather_expired(struct hrtimer *t)
 		g->rounds++;
 		wait = true;
 	} else if (left && !g->called && gather_shares()) {
-		gather_worker(qp);
+		rxe_task_queue(&qp->sq.task);
 		g->called = true;
 		wait = true;
 	}

@@ -641,7 +641,7 @@ static bool sq_left_to_worker(struct rxe_qp *qp)
 
 	return in_serving_softirq() && num_online_cpus() > 1 && !sq->flow.light && !sq->hurry &&
 	       rxe_sq_slot(sq, sq->next)->length >= RXE_BULK_PAYLOAD &&
-	       sq_window_open(sq, 1) && rxe_task_queue(&sq->task, false);
+	       sq_window_open(sq, 1) && rxe_task_queue(&sq->task);
 }
 
 /**

@@ -733,8 +733,8 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	struct sk_buff_head *queue = request ? &qp->rq.rxq : &qp->sq.rxq;
 	struct rxe_task *task = request ? &qp->rq.task : &qp->sq.task;
 	u8 nest = RX_CB(skb)->nest;
-	bool bulk, fair;
 	u32 packets;
+	bool bulk;
 
 	if (unlikely(skb_queue_len(queue) >= (skb_is_gso(skb) ? RXE_RXQ_BURSTS : RXE_RXQ_MAX))) {
 		trace_rxe_drop("rx_queue_full", qp->ib.qp_num, skb->len);
@@ -762,11 +762,10 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		return;
 	}
 	bulk = !rx_is_nak(skb, op) && rx_is_bulk(qp, skb, op, skb_queue_len(queue));
-	fair = (op->flags & OPF_SEND) && (!RX_CB(skb)->summed || !rxe_qp_is_reliable(qp));
 	rx_enqueue(queue, skb);
 	/* the skb may be gone */
 	if (bulk)
-		rxe_task_queue(task, fair);
+		rxe_task_queue(task);
 	else
 		rxe_task_run_within(task, nest);
 }

@@ -45,8 +45,11 @@ enum { STATE_IDLE, STATE_BUSY, STATE_AGAIN, STATE_STOP, STATE_OFF };
  */
 #define KEPT_MOST	msecs_to_jiffies(200)
 
-/* Workers that processes give way to, and others that share a CPU with them */
-static struct workqueue_struct *task_wq, *task_fair_wq;
+/*
+ * Its workers have no priority. With one, a stream moves a tenth more, as whoever polls for
+ * it gets no CPU that they need; but nor does anybody else on these CPUs.
+ */
+static struct workqueue_struct *task_wq;
 
 static bool task_enter(struct rxe_task *task)
 {
@@ -196,14 +199,6 @@ static void task_rest_bh(struct rxe_task *task)
 	tasklet_schedule(&task->bh);
 }
 
-/* An item of its own for each queue: only within one is it seen to that nobody runs it twice */
-static bool task_work_queue(struct rxe_task *task, int cpu)
-{
-	if (READ_ONCE(task->fair))
-		return queue_work_on(cpu, task_fair_wq, &task->fair_work);
-	return queue_work_on(cpu, task_wq, &task->work);
-}
-
 /* The CPU that shares the work with this one: its neighbour, or else any other one */
 static int partner_cpu(void)
 {
@@ -221,7 +216,6 @@ static int partner_cpu(void)
 /**
  * rxe_task_queue - have a task's work done by another CPU, if one is free
  * @task: the task
- * @fair: the worker has no priority over processes there
  *
  * For bulk data, where the sender of a packet and its receiver each have enough
  * to do: summing and copying; and for streams of small messages, where the process that
@@ -234,10 +228,9 @@ static int partner_cpu(void)
  * Context: any.
  * Return: false if it was queued before and no worker has come yet.
  */
-bool rxe_task_queue(struct rxe_task *task, bool fair)
+bool rxe_task_queue(struct rxe_task *task)
 {
-	WRITE_ONCE(task->fair, fair);
-	return task_work_queue(task, partner_cpu());
+	return queue_work_on(partner_cpu(), task_wq, &task->work);
 }
 
 /**
@@ -268,7 +261,7 @@ bool rxe_task_elsewhere(struct rxe_task *task)
 /* A process leaves the rest to a worker where it is. */
 static void task_rest_here(struct rxe_task *task)
 {
-	task_work_queue(task, WORK_CPU_UNBOUND);
+	queue_work(task_wq, &task->work);
 }
 
 /**
@@ -368,12 +361,6 @@ static void task_work(struct work_struct *work)
 		    task_rest_here, 0, work);
 }
 
-static void task_work_fair(struct work_struct *work)
-{
-	task_rounds(container_of(work, struct rxe_task, fair_work), RXE_CNT_RUNS_WORK,
-		    ROUNDS_WORK, task_rest_here, 0, work);
-}
-
 static void task_work_home(struct work_struct *work)
 {
 	task_rounds(container_of(work, struct rxe_task, home), RXE_CNT_RUNS_WORK, ROUNDS_WORK,
@@ -460,7 +447,6 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp, u64 *counts,
 	task->counts = counts;
 	tasklet_setup(&task->bh, task_bh);
 	INIT_WORK(&task->work, task_work);
-	INIT_WORK(&task->fair_work, task_work_fair);
 	INIT_WORK(&task->home, task_work_home);
 	init_completion(&task->idle);
 }
@@ -482,7 +468,6 @@ void rxe_task_exit(struct rxe_task *task)
 	/* who has left the task just now may queue another item, which will find it stopped */
 	for (i = 0; i < 2; i++) {
 		cancel_work_sync(&task->home);
-		cancel_work_sync(&task->fair_work);
 		cancel_work_sync(&task->work);
 	}
 }
@@ -496,16 +481,8 @@ void rxe_task_exit(struct rxe_task *task)
 int rxe_task_module_init(void)
 {
 	/* memory is reclaimed by writing to disks that are reached by this driver */
-	task_wq = alloc_workqueue("rxe", WQ_PERCPU | WQ_HIGHPRI | WQ_CPU_INTENSIVE |
-				  WQ_MEM_RECLAIM, 0);
-	if (!task_wq)
-		return -ENOMEM;
-	task_fair_wq = alloc_workqueue("rxe_fair", WQ_PERCPU | WQ_CPU_INTENSIVE |
-				       WQ_MEM_RECLAIM, 0);
-	if (task_fair_wq)
-		return 0;
-	destroy_workqueue(task_wq);
-	return -ENOMEM;
+	task_wq = alloc_workqueue("rxe", WQ_PERCPU | WQ_CPU_INTENSIVE | WQ_MEM_RECLAIM, 0);
+	return task_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -515,6 +492,5 @@ int rxe_task_module_init(void)
  */
 void rxe_task_module_exit(void)
 {
-	destroy_workqueue(task_fair_wq);
 	destroy_workqueue(task_wq);
 }

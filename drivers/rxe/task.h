@@ -20,7 +20,6 @@ struct rxe_qp;
  * @direct: in this round it has sent nothing through the stack; likewise
  * @queued: in this round it has sent what a CPU of this host keeps for later; likewise
  * @behind: in this round another CPU keeps what was sent before; likewise
- * @fair: workers have no priority over processes; of whoever calls one
  * @cpu: the CPU that may still keep what was sent, or -1; likewise
  * @since: when something was sent there last, in jiffies; likewise
  * @by: the work item that runs it, if any; likewise
@@ -29,7 +28,6 @@ struct rxe_qp;
  * @counts: counters of its side of the QP
  * @bh: runs it in softirq
  * @work: runs it on another CPU
- * @fair_work: likewise, with no priority over processes
  * @home: runs it on @cpu
  * @idle: completed when a task that was told to stop has stopped
  */
@@ -40,7 +38,6 @@ struct rxe_task {
 	bool			direct;
 	bool			queued;
 	bool			behind;
-	bool			fair;
 	int			cpu;
 	unsigned long		since;
 	struct work_struct	*by;
@@ -49,7 +46,6 @@ struct rxe_task {
 	u64			*counts;
 	struct tasklet_struct	bh;
 	struct work_struct	work;
-	struct work_struct	fair_work;
 	struct work_struct	home;
 	struct completion	idle;
 };
@@ -68,7 +64,7 @@ bool rxe_task_claim(struct rxe_task *task, u8 nest);
 void rxe_task_round(struct rxe_task *task, u8 nest);
 void rxe_task_yield(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
-bool rxe_task_queue(struct rxe_task *task, bool fair);
+bool rxe_task_queue(struct rxe_task *task);
 bool rxe_task_elsewhere(struct rxe_task *task);
 void rxe_task_stop(struct rxe_task *task);
 void rxe_task_start(struct rxe_task *task);
