@@ -371,14 +371,8 @@ void rxe_inflight_charge(struct rxe_flow *flow, struct sk_buff *skb)
 	inflight_steer(flow, skb, held == weight);
 }
 
-/**
- * rxe_inflight_charged - whether an skb has not left the sender's hands
- * @skb: a burst
- *
- * Context: any.
- * Return: false for copies and clones, and behind who takes packets over.
- */
-bool rxe_inflight_charged(const struct sk_buff *skb)
+/* Not so of copies and clones, and behind who takes packets over */
+static bool inflight_charged(const struct sk_buff *skb)
 {
 	return skb->destructor == inflight_destructor;
 }
@@ -397,7 +391,7 @@ void rxe_inflight_share(struct sk_buff *whole, struct sk_buff *segs)
 	struct sk_buff *seg;
 	int more;
 
-	if (!rxe_inflight_charged(whole))
+	if (!inflight_charged(whole))
 		return;
 	inflight = inflight_of(weight);
 	more = -*weight;

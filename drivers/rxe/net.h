@@ -27,7 +27,6 @@ struct rxe_net {
 struct dst_entry *rxe_flow_route(struct rxe_flow *flow);
 
 void rxe_inflight_charge(struct rxe_flow *flow, struct sk_buff *skb);
-bool rxe_inflight_charged(const struct sk_buff *skb);
 void rxe_inflight_share(struct sk_buff *whole, struct sk_buff *segs);
 
 /*

@@ -13,11 +13,39 @@
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/mm.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 #include <net/protocol.h>
 
 #include "net.h"
+
+/*
+ * Puts the ICRC where the packet has room for it. Pages are not written to: others may have
+ * them, and give them other headers, or are still to read there how long the next packet is.
+ * A head of one's own says nothing about that (pskb_copy(), pskb_expand_head()).
+ */
+static int segment_end(struct sk_buff *seg, const u8 *icrc)
+{
+	u32 summed = seg->len - ICRC_LEN;
+	struct page *page;
+	u8 *own;
+
+	if (!skb_is_nonlinear(seg))
+		return skb_store_bits(seg, summed, icrc, ICRC_LEN);
+	if (pskb_trim(seg, summed))
+		return -ENOMEM;
+	if (skb_shinfo(seg)->nr_frags == MAX_SKB_FRAGS)
+		return -ENOMEM;
+	own = netdev_alloc_frag(ICRC_LEN);
+	if (!own)
+		return -ENOMEM;
+	memcpy(own, icrc, ICRC_LEN);
+	page = virt_to_head_page(own);
+	skb_add_rx_frag(seg, skb_shinfo(seg)->nr_frags, page, own - (u8 *)page_address(page),
+			ICRC_LEN, 0);
+	return 0;
+}
 
 /* Makes the ICRC of the @index-th packet; its headers stand before its data. */
 static int segment_sum(struct sk_buff *seg, bool ipv4, u32 index)
@@ -46,7 +74,7 @@ static int segment_sum(struct sk_buff *seg, bool ipv4, u32 index)
 	crc = rxe_icrc_sum(hdr, ipv4, bth, NULL, 0);
 	crc = rxe_mem_sum_skb(seg, BTH_LEN, summed - BTH_LEN, crc);
 	icrc_write(icrc, crc);
-	return skb_store_bits(seg, summed, icrc, ICRC_LEN);
+	return segment_end(seg, icrc);
 }
 
 /*
@@ -179,11 +207,6 @@ static struct sk_buff *segment(struct sk_buff *skb, netdev_features_t features,
 
 	if (skb_shinfo(skb)->gso_size < BTH_LEN + ICRC_LEN)
 		return ERR_PTR(-EINVAL);
-	/* who else has these pages may give them other headers: sum copies */
-	if (sum && (skb_cloned(skb) || !rxe_inflight_charged(skb))) {
-		can &= ~NETIF_F_SG;
-		features &= ~NETIF_F_SG;
-	}
 	/* nobody makes a checksum: UDP's is zero */
 	features = (features & ~NETIF_F_GSO_MASK) | can | NETIF_F_HW_CSUM;
 	segs = sum ? runs_cut(skb, features) : skb_segment(skb, features);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 # mcast.sh - multicast: groups joined by rdma_cm (mckey) and without it (members), datagrams
-# from one namespace to the other and within a device, also over VLANs; whether the netdev is
-# a member on the wire for just as long, and whether a bridge that listens to that (IGMP, MLD)
-# sends datagrams to members only.
+# from one namespace to the other and within a device, also over VLANs, and where a burst goes
+# to both, and is cut for one; whether the netdev is a member on the wire for just as long, and
+# whether a bridge that listens to that (IGMP, MLD) sends datagrams to members only.
 
 # shellcheck source=tests/lib/capture.sh
 . "$VM/../lib/capture.sh"
@@ -137,6 +137,34 @@ attached() {
 	return $status
 }
 
+# rewritten FAMILY GROUP FROM TO: a burst that goes to this host, too, and is cut on its way out,
+# where a rule has given it a head of its own (DSCP): both have the same pages
+rewritten() {
+	local family=$1 status=0
+
+	shift
+	veth_bursts cut || return
+	if ! n2 nft -f - <<-END; then
+		table $family rxetest {
+			chain out {
+				type filter hook postrouting priority 0;
+				udp dport 4791 $family dscp set 26 counter
+			}
+		}
+	END
+		n2 nft delete table "$family" rxetest 2>/dev/null
+		veth_bursts whole
+		skip "this kernel has no nft rule 'dscp set'"
+		return
+	fi
+	attached "$@" || status=1
+	n2 nft list table "$family" rxetest | tee "$CASE_LOG.rules"
+	! grep -q 'packets 0 ' "$CASE_LOG.rules" || bad "the rule sees no packet" || status=1
+	n2 nft delete table "$family" rxetest
+	veth_bursts whole
+	return $status
+}
+
 # full [all]: as many queue pairs in a group as the device promises, or as many groups, and
 # not one more
 full() {
@@ -267,6 +295,8 @@ check own-ipv6 mckey_pair ff0e::1:3 fd01::1 fd01::1 ns1
 check killed killed
 check attached-ipv4 attached 239.1.2.1 10.1.0.2 10.1.0.1
 check attached-ipv6 attached ff0e::2:1 fd01::2 fd01::1
+check rewritten-ipv4 rewritten ip 239.1.2.6 10.1.0.2 10.1.0.1
+check rewritten-ipv6 rewritten ip6 ff0e::2:6 fd01::2 fd01::1
 if core_makes_links; then
 	check full full
 	check full-all full all
