@@ -17,7 +17,8 @@
  *
  * How fast is decided in proto/dcqcn.c. A flow that nobody has complained about has no
  * pace, and pays for it with a test of one flag per packet. With the first notification
- * it is measured for a round trip, to know what to cut:
+ * it is measured for a round trip, to know what to cut; who pauses meanwhile, or has
+ * nothing to send when it comes, was not the cause:
  *
  *            CNP              a round trip               no CNP for a second
  *   free ───────────► measured ───────────► open ◄───────────────────────┐
@@ -42,6 +43,8 @@
 #define RTT_UNKNOWN_NSEC	((u64)4 * NSEC_PER_MSEC)
 /* What a flow is cut from at least: 100 Mb/s; who sends little was not the cause */
 #define START_LEAST		(10 * DCQCN_RATE_MIN)
+/* Who sends nothing for so long behind a notification was not the cause either */
+#define PAUSE_NSEC		(4 * DCQCN_STAGE_MAX)
 /* Of a notification: DSCP 48, network control, and ECT(0), as hardware has it */
 #define CNP_TOS			0xc2
 /* Bytes around the payload of a packet, at most */
@@ -96,7 +99,7 @@ static void pace_cut(struct rxe_pace *pace)
 static void pace_cnp(struct rxe_pace *pace, u64 at, u64 now)
 {
 	/* for the other side, while this one had nothing to send */
-	if ((s64)(now - at) >= (s64)DCQCN_QUIET_NSEC && !dcqcn_limited(&pace->dcqcn))
+	if ((s64)(now - at) >= (s64)PAUSE_NSEC && !dcqcn_limited(&pace->dcqcn))
 		return;
 	if (dcqcn_limited(&pace->dcqcn)) {
 		dcqcn_advance(&pace->dcqcn, at);
@@ -113,7 +116,7 @@ static void pace_cnp(struct rxe_pace *pace, u64 at, u64 now)
 	}
 }
 
-/* True: it is known how fast the flow was, and that was too fast. */
+/* True: it is known how fast the flow was, and that was too fast; or it has paused. */
 static bool pace_measured(struct rxe_pace *pace, u64 now)
 {
 	u64 took = now - pace->filled;
@@ -121,6 +124,8 @@ static bool pace_measured(struct rxe_pace *pace, u64 now)
 	if (took < pace_rtt(pace))
 		return false;
 	pace->measuring = false;
+	if (took >= PAUSE_NSEC)
+		return true;
 	dcqcn_start(&pace->dcqcn,
 		    max_t(u64, div64_u64(pace->sent << DCQCN_TICK_SHIFT, took), START_LEAST),
 		    pace_rtt(pace), now);

@@ -22,6 +22,8 @@ NOT_ECT, ECT1, ECT0, CE = range(4)
 CNP_TOS = 0xc2
 # Seconds between two notifications for one queue pair, and of rest until all is forgotten
 CNP_TIME, REST = 50e-6, 1.2
+# Seconds, longer than a flow is measured, and less than a limit lasts
+PAUSE = 0.4
 # The fewer packets the better: they are looked at one by one
 MTU = 4096
 # Mb/s: a rate that is cut again and again ends far below this, any other far above
@@ -306,6 +308,32 @@ def slows_responses():
         check(slow < SLOW, f"{slow:.0f} Mb/s")
         check(number(test, "rate_cuts") >= 3, "rate_cuts")
         print(f"# READ responses: {slow:.0f} Mb/s, the limit is {limit}")
+
+
+@case("a-notification-before-a-pause")
+def before_a_pause():
+    """Who sends little, and then nothing for a while, was not the cause, and is not slowed down."""
+    with Asking() as test:
+        sent = 0
+
+        def write():
+            nonlocal sent
+            test.post(wr_id=sent)
+            test.asked_write(roce.psn_add(test.theirs, sent))
+            test.ack(roce.psn_add(test.theirs, sent), msn=sent + 1)
+            test.completed(sent)
+            sent += 1
+
+        # it comes between two messages, or long before the next one
+        for pause in (0, PAUSE):
+            test.tap.send(frame_of_cnp(test))
+            test.good_write()   # answered behind it
+            time.sleep(pause)
+            write()
+            time.sleep(PAUSE)
+            write()
+            equal(number(test, "sq_mbps"), 0, "limit")
+            equal(number(test, "rate_cuts"), 0, "rate_cuts")
 
 
 @case("notifications-that-do-not-count")
