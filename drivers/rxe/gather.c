@@ -184,8 +184,11 @@ void rxe_gather_pull(struct rxe_qp *qp)
 void rxe_gather_pulled(struct rxe_qp *qp, u32 length, bool read)
 {
 	struct rxe_gather *g = &qp->sq.gather;
-	u32 most = min_t(u32, GATHER_BYTES / (length + GATHER_HEADERS), GATHER_POSTS);
+	u32 most = 0;
 
+	/* of a message that is refused it may be anything */
+	if (length < GATHER_BYTES)
+		most = min_t(u32, GATHER_BYTES / (length + GATHER_HEADERS), GATHER_POSTS);
 	if (most < ROW_SENT || !READ_ONCE(gather))
 		most = 0;
 	if (most != g->most)

@@ -239,7 +239,7 @@ static void wrong_opcodes(struct liar *l)
 		wqe->opcode = opcode < OPCODES ? opcode : WR_REG_MR;
 		wqe->wr_id = opcode;
 		l->ring->ring->producer = (l->ring->ring->producer + 1) & l->ring->mask;
-		refused(l->s, opcode, wqe->opcode);
+		refused(l->s, opcode, wqe->opcode, IBV_WC_LOC_QP_OP_ERR);
 		send_again(l->s);
 	}
 }

@@ -398,7 +398,7 @@ void ring_doorbell(const struct side *s)
 		doorbells++;
 }
 
-void refused(const struct side *s, uint64_t wr_id, uint32_t opcode)
+void refused(const struct side *s, uint64_t wr_id, uint32_t opcode, enum ibv_wc_status status)
 {
 	double end = now() + PATIENCE;
 	struct ibv_wc wc;
@@ -410,7 +410,7 @@ void refused(const struct side *s, uint64_t wr_id, uint32_t opcode)
 			exit(1);
 		}
 	}
-	if (wc.status == IBV_WC_LOC_QP_OP_ERR && wc.wr_id == wr_id)
+	if (wc.status == status && wc.wr_id == wr_id)
 		return;
 	fprintf(stderr, "rings: %s: opcode %#x: %s\n", s->name, opcode, ibv_wc_status_str(wc.status));
 	exit(1);
@@ -469,39 +469,57 @@ static void one_round(struct side *a, struct side *b)
 	rounds++;
 }
 
-/* Requests that are none: each is refused, and is the last of its queue pair. */
+/* Both sides post one request, with one SGE if it has a length; it is the last of each. */
+static void refused_by_both(struct side *a, struct side *b, uint32_t opcode, uint32_t length,
+			    enum ibv_wc_status status)
+{
+	int j;
+
+	side_create(a, DEPTH - 1, RECV_SGES);
+	side_create(b, DEPTH - 1, RECV_SGES);
+	side_connect(a, b);
+	side_connect(b, a);
+	find_rings(PAIR_RINGS);
+	for (j = 0; j < PAIR_RINGS; j++) {
+		struct swqe *wqe = element(&rings[j], 0);
+
+		if (!is_send(&rings[j]))
+			continue;
+		/* nothing else is wrong with it */
+		wqe->wr_id = opcode;
+		wqe->opcode = opcode;
+		wqe->send_flags = IBV_SEND_SIGNALED;
+		wqe->dma.length = length;
+		wqe->dma.num_sge = length ? 1 : 0;
+		wqe->dma.sge[0].length = length;
+		rings[j].ring->producer = 1;
+	}
+	refused(a, opcode, opcode, status);
+	refused(b, opcode, opcode, status);
+	side_destroy(a);
+	side_destroy(b);
+}
+
+/* Requests that are none, and of more than 2 GiB: by one SGE, or of the peer's memory. */
 static int opcodes(struct side *a, struct side *b)
 {
-	static const uint32_t wrong[] = {
+	static const uint32_t none[] = {
 		10, 11, 12, 13, 16, 17, 0x20, 0x7f, 0x80, WR_REG_MR, WR_REG_MR | 0x100, 0xff, 0x100,
 		0x100 | IBV_WR_SEND, 0x100 | IBV_WR_BIND_MW, 0x80000000 | IBV_WR_RDMA_READ, 0xffffffff,
 	};
-	struct side *sides[] = { a, b };
+	static const struct { uint32_t opcode, length; } longer[] = {
+		{ IBV_WR_SEND, 0x80000001 }, { IBV_WR_SEND, 0xffffffbf }, { IBV_WR_SEND, 0xffffffc0 },
+		{ IBV_WR_SEND, 0xffffffc1 }, { IBV_WR_SEND, 0xffffffff },
+		{ IBV_WR_RDMA_WRITE, 0xffffffc0 }, { IBV_WR_RDMA_READ, 0xffffffc0 },
+		{ WR_FLUSH, 0xffffffc0 }, { WR_FLUSH, 0xffffffff },
+	};
 	unsigned int i, j;
 
-	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-		side_create(a, DEPTH - 1, RECV_SGES);
-		side_create(b, DEPTH - 1, RECV_SGES);
-		side_connect(a, b);
-		side_connect(b, a);
-		find_rings(PAIR_RINGS);
-		for (j = 0; j < PAIR_RINGS; j++) {
-			struct swqe *wqe = element(&rings[j], 0);
-
-			if (!is_send(&rings[j]))
-				continue;
-			/* nothing else is wrong with it */
-			wqe->wr_id = i;
-			wqe->opcode = wrong[i];
-			wqe->send_flags = IBV_SEND_SIGNALED;
-			rings[j].ring->producer = 1;
-		}
-		for (j = 0; j < 2; j++)
-			refused(sides[j], i, wrong[i]);
-		side_destroy(a);
-		side_destroy(b);
-	}
-	printf("%u opcodes refused\n", i);
+	for (i = 0; i < sizeof(none) / sizeof(*none); i++)
+		refused_by_both(a, b, none[i], 0, IBV_WC_LOC_QP_OP_ERR);
+	for (j = 0; j < sizeof(longer) / sizeof(*longer); j++)
+		refused_by_both(a, b, longer[j].opcode, longer[j].length, IBV_WC_LOC_LEN_ERR);
+	printf("%u opcodes and %u lengths refused\n", i, j);
 	return 0;
 }
 

@@ -183,7 +183,7 @@ void *element(const struct mapped *m, uint32_t index);
 void lie(const struct mapped *m, int kind);
 void ring_doorbell(const struct side *s);
 /* the doorbell, and a completion that says that there is no such request */
-void refused(const struct side *s, uint64_t wr_id, uint32_t opcode);
+void refused(const struct side *s, uint64_t wr_id, uint32_t opcode, enum ibv_wc_status status);
 
 /* rings-ud.c */
 int datagrams(struct side *a, struct side *b, time_t end, uint64_t first_seed);
