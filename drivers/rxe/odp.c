@@ -443,7 +443,8 @@ u8 *rxe_odp_map(struct rxe_span *span, u32 *len, bool write, struct rxe_fault *f
 	unsigned long *slot, entry;
 	struct rxe_chunk *chunk;
 
-	if (va != addr)
+	/* the end of what is asked for in the last page of all cannot be told */
+	if (va != addr || PAGE_ALIGN(va + *len) <= va)
 		return ERR_PTR(-EFAULT);
 	chunk = chunk_find(mr->odp, va / CHUNK_SIZE);
 	if (likely(chunk) && chunk_enter(chunk)) {

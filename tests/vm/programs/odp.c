@@ -322,14 +322,27 @@ static void case_explicit(void)
 
 static void case_implicit(void)
 {
+	static const struct { uintptr_t at; size_t size; } nowhere[] = {
+		{ 0xffff800000001000, 64 }, { 0xfffffffffffff000, 64 }, { 0xfffffffffffff000, 4095 },
+		{ 0xffffffffffffe800, 4096 }, { 0xffffffffffffe800, 6143 },
+	};
 	struct ibv_mr *mr = reg(&owner, NULL, SIZE_MAX, ACCESS | IBV_ACCESS_ON_DEMAND);
 	struct pair p = pair_of(IBV_QPT_RC, NULL);
+	size_t i;
 
 	all_verbs(mr);
-	/* an address where nothing ever is */
-	post(p.peer, IBV_WR_RDMA_WRITE, peer.memory, peer.mr->lkey, 64,
-	     (void *)0xffff800000001000, mr->rkey);
-	expect(&peer, IBV_WC_REM_ACCESS_ERR);
+	/* addresses where nothing ever is, with the last page of all */
+	for (i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
+		post(p.peer, IBV_WR_RDMA_WRITE, peer.memory, peer.mr->lkey, nowhere[i].size,
+		     (void *)nowhere[i].at, mr->rkey);
+		expect(&peer, IBV_WC_REM_ACCESS_ERR);
+		pair_end(p);
+		p = pair_of(IBV_QPT_RC, NULL);
+		post(p.owner, IBV_WR_SEND, (void *)nowhere[i].at, mr->lkey, nowhere[i].size, NULL, 0);
+		expect(&owner, IBV_WC_LOC_PROT_ERR);
+		pair_end(p);
+		p = pair_of(IBV_QPT_RC, NULL);
+	}
 	pair_end(p);
 	must(!ibv_dereg_mr(mr), "dereg_mr");
 	must(!ibv_reg_mr(owner.pd, owner.memory, SIZE_MAX, ACCESS | IBV_ACCESS_ON_DEMAND),
