@@ -197,6 +197,23 @@ void rxe_id_put(struct rxe_id *id)
 }
 
 /**
+ * rxe_id_alone - whether nobody else uses an object
+ * @id: of which the caller has one reference
+ *
+ * The owner does not count, nor does it matter whether he gives the number back just now.
+ *
+ * Context: any.
+ * Return: false if others have references, too; they may give them back at any time.
+ */
+bool rxe_id_alone(const struct rxe_id *id)
+{
+	unsigned int refs = refcount_read(&id->refs);
+
+	smp_rmb();	/* without the owner's, @freed is set: pairs with rxe_id_free() */
+	return refs <= (READ_ONCE(id->freed) ? 1 : 2);
+}
+
+/**
  * rxe_id_free - take a number back, published or not
  * @ids: table
  * @id: from rxe_id_new()
@@ -210,7 +227,17 @@ void rxe_id_free(struct rxe_ids *ids, struct rxe_id *id)
 	rhashtable_remove_fast(&ids->table, &id->node, ids_params);
 	atomic_dec(&ids->count);
 	/* 0 here: was never published */
-	if (refcount_read(&id->refs) && !refcount_dec_and_test(&id->refs))
-		wait_for_completion(&id->idle);
+	if (refcount_read(&id->refs)) {
+		bool last;
+
+		/* who waits to be alone may keep the CPU from us */
+		preempt_disable();
+		WRITE_ONCE(id->freed, true);
+		/* and its release: see rxe_id_alone() */
+		last = refcount_dec_and_test(&id->refs);
+		preempt_enable();
+		if (!last)
+			wait_for_completion(&id->idle);
+	}
 	kfree_rcu(id, rcu);
 }

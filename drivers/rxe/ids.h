@@ -31,6 +31,7 @@ struct rxe_ids {
  * @node: place in the table
  * @number: the key
  * @refs: users of @object; the owner holds one
+ * @freed: he holds none any more, or not for long
  * @idle: completed with the last reference
  * @object: valid while a reference is held
  * @rcu: the entry itself is freed after a grace period
@@ -39,6 +40,7 @@ struct rxe_id {
 	struct rhash_head	node;
 	u32			number;
 	refcount_t		refs;
+	bool			freed;
 	struct completion	idle;
 	void			*object;
 	struct rcu_head		rcu;
@@ -54,6 +56,7 @@ struct rxe_id *rxe_id_new(struct rxe_ids *ids, void *object);
 void rxe_id_publish(struct rxe_ids *ids, struct rxe_id *id);
 struct rxe_id *rxe_id_get(struct rxe_ids *ids, u32 number);
 void rxe_id_put(struct rxe_id *id);
+bool rxe_id_alone(const struct rxe_id *id);
 void rxe_id_free(struct rxe_ids *ids, struct rxe_id *id);
 
 #endif /* RXE_IDS_H */

@@ -27,6 +27,7 @@
 #include <linux/random.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 /* What a region may allow, of whatever memory; the rest is a hint or is looked at */
 #define MR_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
@@ -84,8 +85,7 @@ bool rxe_key_revoke(struct rxe_key *key)
 	/* pairs with rxe_mr_get() */
 	if (cmpxchg(&key->valid, RXE_KEY_VALID, RXE_KEY_ENDING) != RXE_KEY_VALID)
 		return false;
-	/* the owner's reference, and the caller's */
-	while (refcount_read(&key->id->refs) > 2)
+	while (!rxe_id_alone(key->id))
 		cpu_relax();
 	/* who registers it again changes it only now */
 	smp_store_release(&key->valid, RXE_KEY_INVALID);
@@ -196,7 +196,11 @@ static int mr_list_pages(struct rxe_mr *mr)
 	struct sg_page_iter iter;
 	u32 n = 0;
 
-	mr->pages = kvmalloc_array(mr->num_pages, sizeof(*mr->pages), GFP_KERNEL);
+	/* more than that kvmalloc() refuses, and warns */
+	if (mr->num_pages > INT_MAX / sizeof(*mr->pages))
+		mr->pages = vmalloc((size_t)mr->num_pages * sizeof(*mr->pages));
+	else
+		mr->pages = kvmalloc_array(mr->num_pages, sizeof(*mr->pages), GFP_KERNEL);
 	if (!mr->pages)
 		return -ENOMEM;
 	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0) {
