@@ -764,9 +764,7 @@ static void rx_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	bulk = !rx_is_nak(skb, op) && rx_is_bulk(qp, skb, op, skb_queue_len(queue));
 	rx_enqueue(queue, skb);
 	/* the skb may be gone */
-	if (bulk)
-		rxe_task_queue(task);
-	else
+	if (!bulk || (!rxe_task_queue(task) && rxe_task_late(task)))
 		rxe_task_run_within(task, nest);
 }
 

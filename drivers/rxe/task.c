@@ -44,6 +44,8 @@ enum { STATE_IDLE, STATE_BUSY, STATE_AGAIN, STATE_STOP, STATE_OFF };
  * as a real-time process, must not stop a QP: what its CPU keeps counts as lost then.
  */
 #define KEPT_MOST	msecs_to_jiffies(200)
+/* A worker that has been called for so long may not get its CPU before the peer gives up */
+#define CALLED_MOST	msecs_to_jiffies(20)
 
 /*
  * Its workers have no priority. With one, a stream moves 1.05 to 1.2 times as much, as whoever
@@ -213,6 +215,14 @@ static int partner_cpu(void)
 	return cpu < nr_cpu_ids ? cpu : WORK_CPU_UNBOUND;
 }
 
+static bool task_call(struct rxe_task *task, int cpu)
+{
+	if (!queue_work_on(cpu, task_wq, &task->work))
+		return false;
+	WRITE_ONCE(task->called, jiffies);
+	return true;
+}
+
 /**
  * rxe_task_queue - have a task's work done by another CPU, if one is free
  * @task: the task
@@ -230,7 +240,22 @@ static int partner_cpu(void)
  */
 bool rxe_task_queue(struct rxe_task *task)
 {
-	return queue_work_on(partner_cpu(), task_wq, &task->work);
+	return task_call(task, partner_cpu());
+}
+
+/**
+ * rxe_task_late - whether not to rely on a worker that was called and has not come
+ * @task: the task, of which rxe_task_queue() has returned false
+ *
+ * A process with real-time priority keeps workers from its CPU for a second, and a connection
+ * may not have that long.
+ *
+ * Context: any.
+ * Return: true: who has work that the peer waits for does it.
+ */
+bool rxe_task_late(const struct rxe_task *task)
+{
+	return time_after(jiffies, READ_ONCE(task->called) + CALLED_MOST);
 }
 
 /**
@@ -254,14 +279,17 @@ bool rxe_task_elsewhere(struct rxe_task *task)
 	    time_after(jiffies, task->since + KEPT_MOST))
 		return false;
 	task->behind = true;
-	queue_work_on(cpu, task_wq, task->by == &task->home ? &task->work : &task->home);
+	if (task->by == &task->home)
+		task_call(task, cpu);
+	else
+		queue_work_on(cpu, task_wq, &task->home);
 	return true;
 }
 
 /* A process leaves the rest to a worker where it is. */
 static void task_rest_here(struct rxe_task *task)
 {
-	queue_work(task_wq, &task->work);
+	task_call(task, WORK_CPU_UNBOUND);
 }
 
 /**
@@ -378,7 +406,8 @@ static void task_work_home(struct work_struct *work)
  */
 void rxe_task_kick(struct rxe_task *task)
 {
-	if (irqs_disabled()) {
+	/* with PREEMPT_RT who holds such a lock has interrupts on */
+	if (irqs_disabled() || IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		tasklet_schedule(&task->bh);
 		return;
 	}

@@ -28,6 +28,7 @@ struct rxe_qp;
  * @counts: counters of its side of the QP
  * @bh: runs it in softirq
  * @work: runs it on another CPU
+ * @called: when somebody was last called to do that, in jiffies; set by anybody
  * @home: runs it on @cpu
  * @idle: completed when a task that was told to stop has stopped
  */
@@ -46,6 +47,7 @@ struct rxe_task {
 	u64			*counts;
 	struct tasklet_struct	bh;
 	struct work_struct	work;
+	unsigned long		called;
 	struct work_struct	home;
 	struct completion	idle;
 };
@@ -65,6 +67,7 @@ void rxe_task_round(struct rxe_task *task, u8 nest);
 void rxe_task_yield(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
 bool rxe_task_queue(struct rxe_task *task);
+bool rxe_task_late(const struct rxe_task *task);
 bool rxe_task_elsewhere(struct rxe_task *task);
 void rxe_task_stop(struct rxe_task *task);
 void rxe_task_start(struct rxe_task *task);

@@ -187,6 +187,22 @@ taken_away() {
 	return $status
 }
 
+# starved PROGRAM...: messages of packets that a worker sums and places, while its CPU is not to
+# be had: the receiver does not wait for it longer than the sender does
+starved() {
+	local hog status=0
+
+	[ "$(nproc)" -gt 1 ] || { skip "one CPU"; return; }
+	echo always >$ICRC || bad "icrc=always is refused" || return
+	taskset -c 1 chrt -f 10 /usr/bin/python3 "$VM/programs/hog.py" 600000 1 &
+	hog=$!
+	(taskset -pc 0 "$BASHPID" >/dev/null && perftest "$@") || status=1
+	kill $hog || bad "who should be busy was not" || status=1
+	wait $hog
+	echo lazy >$ICRC
+	return $status
+}
+
 # datagram_headers FROM TO SIZE: of a list, in fewer skbs than datagrams
 datagram_headers() {
 	local before after
@@ -242,6 +258,9 @@ check large-here-write here 1000 ib_write_lat -m 4096 -s 65536
 check large-here-1024 here 1000 ib_send_lat -m 1024 -s 65536
 check in-order-reads taken_away ib_read_bw -s 65536 -n 1000
 check in-order-uc taken_away ib_write_bw -c UC -s 64 -n 20000
+check starved-write starved ib_write_bw -s 65536 -n 500
+check starved-send starved ib_send_bw -s 65536 -n 500
+check starved-read starved ib_read_bw -s 65536 -n 500
 check gathered-datagrams burst whole 1 $most perftest ib_send_bw -c UD -s 64 -n 5000
 # Nobody answers datagrams: how long they wait for others must not hang on an answer.
 check gathered-datagrams-1024 burst whole 1 $((PATIENCE > 60 ? most : 6)) perftest ib_send_bw -c UD -r 8000 -m 1024 -s 1024 -n 20000
