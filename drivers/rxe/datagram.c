@@ -48,6 +48,7 @@ struct dgram_key {
 	union ib_gid	dgid;
 	u32		flow_label;
 	u32		dqpn;
+	int		ifindex;
 	u16		sgid_index;
 	u8		hop_limit;
 	u8		traffic_class;
@@ -298,6 +299,8 @@ static struct rxe_flow *flow_get(struct rxe_qp *qp, struct dgram_out *out,
 	key.dgid = grh->dgid;
 	key.flow_label = grh->flow_label;
 	key.dqpn = dqpn;
+	/* the address may have moved to another netdev, and be found at the same index */
+	key.ifindex = rxe_flow_ifindex(grh->sgid_attr);
 	key.sgid_index = grh->sgid_attr->index;
 	key.hop_limit = grh->hop_limit;
 	key.traffic_class = grh->traffic_class;

@@ -157,6 +157,7 @@ void rxe_crowd_put(struct rxe_crowd *crowd);
 int rxe_flow_init(struct rxe_flow *flow, struct rxe_dev *dev, struct rxe_task *task);
 bool rxe_flow_addresses(const struct ib_global_route *grh, struct in6_addr *saddr,
 			struct in6_addr *daddr);
+int rxe_flow_ifindex(const struct ib_gid_attr *sgid);
 int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 		 u32 lqpn, u32 rqpn);
 void rxe_flow_reset(struct rxe_flow *flow);

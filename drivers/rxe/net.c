@@ -626,6 +626,28 @@ bool rxe_flow_addresses(const struct ib_global_route *grh, struct in6_addr *sadd
 }
 
 /**
+ * rxe_flow_ifindex - the netdev that has a source address
+ * @sgid: the address, held by the caller
+ *
+ * Asked for each datagram, so it does without the lock of the GID table, which
+ * rdma_read_gid_attr_ndev_rcu() takes: whether the address is on its way out does not matter.
+ *
+ * Context: any.
+ * Return: its index, or 0: it has none any more.
+ */
+int rxe_flow_ifindex(const struct ib_gid_attr *sgid)
+{
+	const struct net_device *ndev;
+	int ifindex;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(sgid->ndev);
+	ifindex = ndev ? ndev->ifindex : 0;
+	rcu_read_unlock();
+	return ifindex;
+}
+
+/**
  * rxe_flow_set - give a flow its address
  * @flow: the flow; its task does not run
  * @attr: address vector with a resolved source GID
@@ -640,16 +662,14 @@ int rxe_flow_set(struct rxe_flow *flow, const struct rdma_ah_attr *attr,
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	struct in6_addr saddr, daddr;
-	struct net_device *ndev;
 	struct udphdr *udp;
 	int ifindex;
 
 	if (!rxe_flow_addresses(grh, &saddr, &daddr))
 		return -EINVAL;
-	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(grh->sgid_attr);
-	ifindex = IS_ERR(ndev) ? flow->dev->ndev->ifindex : ndev->ifindex;
-	rcu_read_unlock();
+	ifindex = rxe_flow_ifindex(grh->sgid_attr);
+	if (!ifindex)
+		ifindex = flow->dev->ndev->ifindex;
 	rxe_flow_reset(flow);
 	flow->ifindex = ifindex;
 	memset(flow->hdr, 0, sizeof(flow->hdr));

@@ -586,6 +586,43 @@ def ud_many_destinations():
             handle.close()
 
 
+def far(*words):
+    """ip, in the namespace of the device."""
+    subprocess.run(("ip", "netns", "exec", "ns2", "ip") + words, check=True)
+
+
+def by_vlan(test, turn):
+    """A VLAN comes, a datagram leaves by it, and the VLAN goes; index of its GID."""
+    ours, peer, name = "10.7.0.2", "10.7.0.1", "veth1.7"
+    far("link", "add", "link", "veth1", "name", name, "type", "vlan", "id", "7")
+    try:
+        far("addr", "add", f"{ours}/24", "dev", name)
+        far("link", "set", name, "up")
+        far("neigh", "replace", peer, "lladdr", wire.NEAR_MAC, "dev", name, "nud", "permanent")
+        soon(lambda: test.device.has(ours), "no GID of the VLAN")
+        index = test.device.index_of(ours)
+        handle = verbs.handle(test.device, peer, index=index)
+        test.post(handle, [test.memory.sge(8)], wr_id=turn)
+        test.sent(turn)
+        packet = test.tap.next(time.monotonic() + verbs.PATIENCE)
+        check(packet is not None, f"no datagram by VLAN {turn}")
+        equal((str(packet.src), str(packet.dst)), (ours, peer), "its addresses")
+        handle.close()
+    finally:
+        far("link", "del", name)
+    soon(lambda: not test.device.has(ours), "the GID of the VLAN stays")
+    return index
+
+
+@case("ud-address-on-a-new-netdev")
+def ud_address_on_a_new_netdev():
+    """A VLAN goes and comes back with its address, at the same place of the GID table: who has
+    sent by the old one sends by the new one."""
+    with Datagrams() as test:
+        index = by_vlan(test, 1)
+        equal(by_vlan(test, 2), index, "index of the GID; another one proves nothing")
+
+
 @case("ud-send-error")
 def ud_send_error():
     """A bad lkey: the error, SQE, receives go on, back to RTS, sends go on."""

@@ -98,7 +98,7 @@ class Device:
         self.context = Context(name=name)
         self.event_file = (event_files() - before).pop()
         self.pd = PD(self.context)
-        self.gid_index = self._gid_index()
+        self.gid_index = self.index_of(address)
         # counters as they are now, not as they were a moment ago (they always are before 4.8)
         if os.path.exists(self._counters("lifespan")):
             with open(self._counters("lifespan"), "w", encoding="ascii") as file:
@@ -107,9 +107,17 @@ class Device:
     def _counters(self, name):
         return f"/sys/class/infiniband/{self.name}/ports/1/hw_counters/{name}"
 
-    def _gid_index(self):
+    def has(self, ip):
+        """Whether it has a GID for that address."""
+        try:
+            return bool(self.index_of(ip) + 1)
+        except Failure:
+            return False
+
+    def index_of(self, ip):
+        """Index of its GID for an address."""
         port = f"/sys/class/infiniband/{self.name}/ports/1"
-        want = gid_text(self.address)
+        want = gid_text(ip)
         for index in range(16):
             try:
                 with open(f"{port}/gids/{index}", encoding="ascii") as file:
@@ -120,7 +128,7 @@ class Device:
                 continue
             if gid == want and kind == "RoCE v2":
                 return index
-        raise Failure(f"{self.name} has no GID for {self.address}")
+        raise Failure(f"{self.name} has no GID for {ip}")
 
     def event(self, timeout=0.0):
         """Type of the next asynchronous event, or None."""
@@ -168,21 +176,21 @@ def gid_text(address):
     return ":".join(raw[i:i + 2].hex() for i in range(0, 16, 2))
 
 
-def address(device, peer, traffic_class=0):
+def address(device, peer, traffic_class=0, index=None):
     """Attributes of an address handle."""
-    route = GlobalRoute(dgid=GID(gid_text(peer)), sgid_index=device.gid_index, hop_limit=64,
-                        traffic_class=traffic_class)
+    route = GlobalRoute(dgid=GID(gid_text(peer)), hop_limit=64, traffic_class=traffic_class,
+                        sgid_index=device.gid_index if index is None else index)
     return AHAttr(gr=route, is_global=1, port_num=1)
 
 
-def handle(device, peer, traffic_class=0):
+def handle(device, peer, traffic_class=0, index=None):
     """An address handle.
 
     To a library that is told no number for it (compat/ib_ops_old.c) it is the address itself,
     and the peer's MAC address, which it looks for in the namespace of who calls it.
     """
     with wire.inside(wire.NAMESPACES[device.name]):
-        return AH(device.pd, attr=address(device, peer, traffic_class))
+        return AH(device.pd, attr=address(device, peer, traffic_class, index))
 
 
 class Queue:
