@@ -84,17 +84,25 @@ void rxe_answer_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
  * rxe_answer_pending - the ACK that is due, if one is
  * @qp: the QP
  *
+ * It names no READ, atomic or the like (9.7.5.1.2): those are acknowledged by their response,
+ * which may be lost, while the ACK is for a duplicate of what was before. There are peers that
+ * take such a READ for done.
+ *
  * Context: rq.task.
  */
 void rxe_answer_pending(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
+	u32 end = rq->by_response ? rq->first_response : rq->psn;
 
 	if (!rq->ack_pending)
 		return;
 	rq->ack_pending = false;
+	/* nobody waits any more for the ACK of what was so long ago */
+	if (psn_diff(rq->psn, end) > RXE_ACK_OLDEST)
+		return;
 	rxe_rq_count(qp, RXE_CNT_ACK_SENT, 1);
-	rxe_answer_ack(qp, AETH_ACK_UNLIMITED, psn_add(rq->psn, PSN_MASK));
+	rxe_answer_ack(qp, AETH_ACK_UNLIMITED, psn_add(end, PSN_MASK));
 }
 
 /**

@@ -374,6 +374,8 @@ static void look_for_gap(struct rxe_qp *qp)
 	/* earlier than it would fire otherwise; it is armed anew afterwards */
 	sq->gap = true;
 	sq->armed = true;
+	/* what it fired for before is not that */
+	clear_bit(RXE_SQ_EV_TIMEOUT, &sq->events);
 	hrtimer_start(&sq->timer, ns_to_ktime(sq->patience.nsec), HRTIMER_MODE_REL);
 }
 

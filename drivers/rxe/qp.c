@@ -616,6 +616,7 @@ static void qp_reset(struct rxe_qp *qp)
 	WRITE_ONCE(rq->answered, 0);
 	rq->psn = 0;
 	rq->msn = 0;
+	rq->by_response = false;
 	rq->progress = MSG_NONE;
 	rq->written_back = 0;
 	rq->have_wqe = false;

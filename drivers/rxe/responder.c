@@ -131,6 +131,14 @@ static bool too_many(const struct rxe_rq *rq, const struct rxe_rxpkt *pkt)
 	return resp_too_many(rq->asked, pkt->answered, rq->num_res);
 }
 
+/* What is executed now is acknowledged by a response, and not by an ACK. */
+static void by_response(struct rxe_rq *rq)
+{
+	if (!rq->by_response)
+		rq->first_response = rq->psn;
+	rq->by_response = true;
+}
+
 static struct rxe_resp_res *res_save(struct rxe_qp *qp, u8 opcode, u32 packets)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -140,6 +148,7 @@ static struct rxe_resp_res *res_save(struct rxe_qp *qp, u8 opcode, u32 packets)
 	res->opcode = opcode;
 	res->first_psn = rq->psn;
 	res->last_psn = psn_add(rq->psn, packets - 1);
+	by_response(rq);
 	return res;
 }
 
@@ -260,10 +269,13 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 {
 	const u8 *reth = pkt->hdr + pkt->op->reth;
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_resp_res *res;
+	u32 psn = rq->psn;
 	int err;
 
-	/* FLUSHes are not counted: in-tree requesters do not, either */
+	/*
+	 * FLUSHes are not counted: in-tree requesters do not, either. So none is saved in the
+	 * place of what may be asked for again; a duplicate has the same answer.
+	 */
 	if (pkt->op->flags & OPF_FLUSH ? !rq->num_res : too_many(rq, pkt))
 		return RESP_ERR_TOO_MANY_READS;
 	if (pkt->op->flags & OPF_FLUSH)
@@ -277,7 +289,10 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 		return access_error(qp, err, RESP_ERR_RKEY);
 	rq->cost = rq->written_back / FLUSH_BYTES;
 	rq->written_back = 0;
-	res = res_save(qp, pkt->opcode, 1);
+	if (pkt->op->flags & OPF_FLUSH)
+		by_response(rq);
+	else
+		res_save(qp, pkt->opcode, 1);
 	rq->msn = (rq->msn + 1) & PSN_MASK;
 	rq->psn = psn_add(rq->psn, 1);
 	if (pkt->op->flags & OPF_FLUSH) {
@@ -287,7 +302,7 @@ static enum resp_error execute_placement(struct rxe_qp *qp, const struct rxe_rxp
 		rxe_answer_made(rq);
 		executed(qp, RXE_CNT_RESP_ATOMIC_WRITE, sizeof(u64));
 	}
-	rxe_answer_placement(qp, res->first_psn);
+	rxe_answer_placement(qp, psn);
 	return RESP_OK;
 }
 
@@ -397,6 +412,7 @@ static enum resp_error execute_message(struct rxe_qp *qp, const struct rxe_rxpkt
 			return err;
 	}
 	rq->progress = resp_progress(rq->progress, op);
+	rq->by_response = false;
 	rq->psn = psn_add(rq->psn, 1);
 	if (pkt->ackreq && !rxe_qp_is_uc(qp))
 		rq->ack_pending = true;
@@ -523,7 +539,7 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_rxpkt *pkt)
 		else
 			err = RESP_ERR_REPLAY_LOST;
 	} else if (pkt->op->flags & (OPF_FLUSH | OPF_ATOMIC_WRITE)) {
-		if (res_find(&qp->rq, pkt->opcode, pkt->psn))
+		if ((pkt->op->flags & OPF_FLUSH) || res_find(&qp->rq, pkt->opcode, pkt->psn))
 			rxe_answer_placement(qp, pkt->psn);
 		else
 			err = RESP_ERR_REPLAY_LOST;

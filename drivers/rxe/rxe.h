@@ -128,6 +128,8 @@ enum {
 	/* Datagrams waiting for one side of a QP, and among them bursts; more are dropped */
 	RXE_RXQ_MAX		= 2048,
 	RXE_RXQ_BURSTS		= 512,
+	/* Packets after which nobody waits for an ACK; what is half of all away cannot be told */
+	RXE_ACK_OLDEST		= 1 << 22,
 	/* Packets after which a task gives way to others */
 	RXE_TASK_BUDGET		= 64,
 	/* Payload from which a packet is bulk data, worth another CPU */
@@ -597,6 +599,8 @@ enum rxe_supply {
  * @iter: packets of the skb being consumed
  * @psn: expected
  * @msn: messages completed
+ * @by_response: what was executed last is answered by a response, as READs are, and so is all
+ *	before that from @first_response on
  * @progress: the message in progress, @done bytes of it are in place
  * @va: of an RDMA WRITE in progress, like @rkey and @length
  * @have_wqe: a receive WQE is in use: @wr_id, @num_sge, @sge, with @room bytes
@@ -646,6 +650,8 @@ struct rxe_rq {
 	struct rxe_rx_iter	iter;
 	u32			psn;
 	u32			msn;
+	u32			first_response;
+	bool			by_response;
 	enum msg_progress	progress;
 	u64			done;
 	u64			va;

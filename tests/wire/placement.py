@@ -54,9 +54,10 @@ def flushable(pd, size, access=ACCESS_GLOBAL, backing=None):
 class Flushable(Stranger):
     """A device whose memory may be flushed by peers."""
 
-    def __init__(self, rights=ACCESS_GLOBAL, access=ACCESS_GLOBAL, backing=None, size=SIZE):
+    def __init__(self, rights=ACCESS_GLOBAL, access=ACCESS_GLOBAL, backing=None, size=SIZE,
+                 **attributes):
         access |= verbs.READ | verbs.WRITE | verbs.ATOMIC
-        super().__init__(access=access)
+        super().__init__(access=access, **attributes)
         try:
             self.memory = flushable(self.device.pd, size, rights, backing)
         except (Failure, Skip):
@@ -179,6 +180,35 @@ def flush():
             test.good_write()
             test.flush(psn=old, **options)
             done(test, old)
+
+
+@case("flush-keeps-what-is-saved")
+def flush_keeps_what_is_saved():
+    """A peer that does not count FLUSHes sends one behind an atomic, for which there is the
+    only place: the atomic's result is still there when it is asked for again."""
+    with Flushable(reads=1) as test:
+        def added():
+            test.answer(roce.ATOMIC_ACK, first, roce.aeth(roce.ACK_UNLIMITED, test.msn) +
+                        struct.pack(">Q", 41))
+
+        def add():
+            test.send(roce.FETCH_ADD, test.atmeth(1), psn=first)
+
+        test.memory.put(struct.pack("=Q", 41))
+        first = test.psn
+        add()
+        test.msn += 1
+        added()
+        test.step(messages=0)
+        for _ in range(3):
+            test.flush()
+            test.msn += 1
+            done(test)
+            test.step(messages=0)
+            add()
+            added()
+        test.silent(0.02)
+        equal(test.memory.get(8), struct.pack("=Q", 42), "counter")
 
 
 @case("responder-resources")
@@ -608,7 +638,8 @@ def requests_lost():
         test.memory.put(b"newer!!!", 8)
         # all of it once more
         test.write(b"in front", 8, ackreq=True)
-        test.acked(third)
+        # of the others the responses may have been lost
+        test.acked(first)
         test.send(roce.ATOMIC_WRITE, test.reth(8, 8), VALUE, psn=second)
         done(test, second)
         test.flush(psn=third)
