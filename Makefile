@@ -34,6 +34,10 @@ all: kdir
 
 install: kdir
 	+$(kbuild) INSTALL_MOD_DIR=updates modules_install
+# packaged headers have no System.map, without which the kernel's rule leaves this out
+ifndef INSTALL_MOD_PATH
+	depmod -a $$(cat $(KDIR)/include/config/kernel.release)
+endif
 
 dkms-install:
 	$(HERE)/scripts/install $(addprefix -k ,$(RELEASES))
