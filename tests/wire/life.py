@@ -215,8 +215,8 @@ def cut_bursts_are_counted():
                 test.queue.send(e.IBV_WR_RDMA_WRITE, [test.memory.sge(SIZE)], remote=REMOTE,
                                 rkey=RKEY, wr_id=number)
             held = filled(200)
-        # the last burst may be one too many
-        check(held <= 256 + 64, f"{held} packets of one flow in the queue, {16 * SIZE // MTU} sent")
+        # the last burst may be one too many, and the stack has packets of its own (MLD)
+        check(held <= 256 + 64 + 8, f"{held} packets of one flow in the queue, {16 * SIZE // MTU} sent")
         for number in range(16):
             done = test.queue.sent()
             equal((done.wr_id, done.status), (number, verbs.SUCCESS), "completion")
