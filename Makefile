@@ -36,7 +36,7 @@ install: kdir
 	+$(kbuild) INSTALL_MOD_DIR=updates modules_install
 # packaged headers have no System.map, without which the kernel's rule leaves this out
 ifndef INSTALL_MOD_PATH
-	depmod -a $$(cat $(KDIR)/include/config/kernel.release)
+	depmod -a $$(sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
 endif
 
 dkms-install:
