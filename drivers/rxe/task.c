@@ -400,7 +400,7 @@ static void task_work_home(struct work_struct *work)
  * @task: the task
  *
  * From process context softirq runs before this returns, rather than waking
- * the softirq thread and waiting for the scheduler.
+ * the softirq thread and waiting for the scheduler; but with PREEMPT_RT it is woken.
  *
  * Context: any, also with interrupts off or locks held by a consumer.
  */

@@ -213,7 +213,7 @@ def flush_keeps_what_is_saved():
 
 @case("responder-resources")
 def responder_resources():
-    """They are saved like READs and atomics: with none to save them, refused."""
+    """With no place to save READs and the like, all of them are refused, FLUSH, too."""
     for opcode, extended, payload in ((roce.ATOMIC_WRITE, b"", VALUE),
                                       (roce.FLUSH, roce.feth(GLOBAL), b""),
                                       (roce.READ_REQUEST, b"", b"")):

@@ -182,7 +182,7 @@ bool is_send(const struct mapped *m);
 void *element(const struct mapped *m, uint32_t index);
 void lie(const struct mapped *m, int kind);
 void ring_doorbell(const struct side *s);
-/* the doorbell, and a completion that says that there is no such request */
+/* the doorbell, and a completion with that status */
 void refused(const struct side *s, uint64_t wr_id, uint32_t opcode, enum ibv_wc_status status);
 
 /* rings-ud.c */
