@@ -691,6 +691,7 @@ static struct rxe_swqe *response_wqe(struct rxe_qp *qp, const struct rxe_rxpkt *
 	struct rxe_swqe *wqe;
 	bool read;
 
+	sq->onward = !bth_mig(pkt->hdr);
 	ack_before(qp, pkt->psn, false);
 	if (sq->una_psn != pkt->psn) {
 		if (rxe_reorder_add(&sq->held, sq->una_psn, pkt->psn, at))

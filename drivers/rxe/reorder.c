@@ -174,6 +174,22 @@ u32 rxe_reorder_gap(const struct rxe_reorder *ro, u32 psn, u32 most)
 }
 
 /**
+ * rxe_reorder_span - how far it is to the last missing packet
+ * @ro: of one side of a QP
+ * @psn: the first missing one
+ * @most: an upper bound, at least 1
+ *
+ * Context: the task of that side.
+ * Return: packets from the first missing one to the last, at most @most.
+ */
+u32 rxe_reorder_span(const struct rxe_reorder *ro, u32 psn, u32 most)
+{
+	while (ro->count && most > 1 && held_here(ro, psn_add(psn, most - 1)))
+		most--;
+	return most;
+}
+
+/**
  * rxe_reorder_absent - the first packet that is not here
  * @ro: of one side of a QP
  * @psn: look from here

@@ -34,6 +34,7 @@ bool rxe_reorder_add(struct rxe_reorder *ro, u32 first, u32 psn,
 bool rxe_reorder_take(struct rxe_reorder *ro, u32 psn, struct rxe_rx_iter *at);
 void rxe_reorder_advance(struct rxe_reorder *ro, u32 from, u32 to);
 u32 rxe_reorder_gap(const struct rxe_reorder *ro, u32 psn, u32 most);
+u32 rxe_reorder_span(const struct rxe_reorder *ro, u32 psn, u32 most);
 u32 rxe_reorder_absent(const struct rxe_reorder *ro, u32 psn, u32 end);
 u32 rxe_reorder_overtaken(const struct rxe_reorder *ro, u32 psn, u32 later);
 void rxe_reorder_purge(struct rxe_reorder *ro);

@@ -204,6 +204,22 @@ static bool packet_add(struct rxe_qp *qp, struct rxe_burst *burst, struct rxe_tx
 }
 
 /*
+ * Packets of a READ to be asked for again from sq.psn on, at most @most: those that are
+ * missing in one piece. A peer that answers again only from where it was asked last is
+ * asked for all up to the last one that is wanted, at once: once asked for the second of two
+ * pieces, it would not give the first any more, if that was lost again.
+ */
+static u32 read_again_packets(const struct rxe_sq *sq, u32 most)
+{
+	u32 count = rxe_reorder_gap(&sq->held, sq->psn, most);
+
+	if (likely(!sq->onward))
+		return count;
+	most = min_t(u32, most, psn_diff(sq->again_end, sq->psn));
+	return max(count, rxe_reorder_span(&sq->held, sq->psn, most));
+}
+
+/*
  * Sends one READ request, for the rest of the chunk that sq.psn lies in; if it is
  * sent again, for what is missing of that.
  */
@@ -220,7 +236,7 @@ static bool send_read(struct rxe_qp *qp, struct rxe_swqe *wqe, struct rxe_burst 
 	u32 len;
 
 	if (sq->again)
-		count = rxe_reorder_gap(&sq->held, sq->psn, count);
+		count = read_again_packets(sq, count);
 	if (!sq_window_open(sq, count) || !sq_add_read(qp, psn_add(sq->psn, count - 1)))
 		return false;
 	if (!packet_add(qp, burst, &pkt, BTH_LEN + RETH_LEN, 0))

@@ -468,6 +468,8 @@ struct rxe_sq_read {
  * @late_psn: response that was given up last
  * @gap: a response is missing, the timer runs for it
  * @asked_end: responses before it that are missing have been asked for again
+ * @onward: the peer answers a READ again only from where it was asked last; told by MigReq,
+ *	which in-tree rxe leaves 0
  * @overtaken: and the one for una_psn twice, as one behind it came first
  * @nak: AETH syndrome of a NAK for @nak_psn that waits for responses, 0: none; an RNR
  *	NAK, or one that ends the connection
@@ -531,6 +533,7 @@ struct rxe_sq {
 	u8			nak;
 	bool			gap;
 	u32			asked_end;
+	bool			onward;
 	bool			overtaken;
 	bool			starved;
 	struct rxe_fault	fault;

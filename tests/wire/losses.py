@@ -64,14 +64,14 @@ def by_the_timer(first, again):
     check(0.09 <= took < EARLY, f"sent again after {took * 1000:.1f} ms")
 
 
-def parts_of(test, first, count, places, payload, number=1):
+def parts_of(test, first, count, places, payload, number=1, **fields):
     """Some packets of a READ response of so many that begins at a PSN."""
     for index in places:
         opcode = roce.RESP_ONLY if count == 1 else roce.RESP_FIRST if index == 0 else \
             roce.RESP_LAST if index == count - 1 else roce.RESP_MIDDLE
         test.reply(opcode, plan(first + index, test),
                    b"" if opcode == roce.RESP_MIDDLE else msn(number),
-                   payload[index * MTU:(index + 1) * MTU])
+                   payload[index * MTU:(index + 1) * MTU], **fields)
 
 
 def fetch_add(test, wr_id=1):
@@ -126,34 +126,50 @@ for number, place in ((0, "first"), (1, "middle"), (3, "last")):
     case(f"read-response-{place}")(lambda n=number: read_response_lost(n))
 
 
-@case("read-responses-several")
-def read_responses_several():
+def read_responses_several(onward):
     """Several packets of a READ response are lost: those that have been overtaken by now are
     asked for together, and each alone. If one of them comes before another, that has been
-    lost again, and is asked for again."""
+    lost again, and is asked for again. A peer with MigReq 0, as the in-tree driver is, answers
+    only from where it was asked last: so up to the last one all are asked for at once."""
     count, lost = 20, (2, 7, 8, 12)
     total = count * MTU
     fresh = (bytes(reversed(DATA)) * 3)[:total]
     with Patient(timeout=0) as test:
+        def respond(first, number, places):
+            parts_of(test, first, number, places, fresh[first * MTU:], mig=not onward)
+
+        def asked_parts(first, number):
+            test.asked_read(plan(first, test), number * MTU, first * MTU)
+
         test.post(e.IBV_WR_RDMA_READ, total)
         test.asked_read(length=total)
         here = [index for index in range(count) if index not in lost]
-        parts_of(test, 0, count, here[:6], fresh)
-        test.asked_read(plan(2, test), MTU, 2 * MTU)
+        respond(0, count, here[:6])
+        asked_parts(2, 1)
         # the others wait for that one
-        parts_of(test, 0, count, here[6:], fresh)
+        respond(0, count, here[6:])
         test.silent()
-        parts_of(test, 2, 1, [0], fresh[2 * MTU:])
-        test.asked_read(plan(7, test), 2 * MTU, 7 * MTU)
-        test.asked_read(plan(12, test), MTU, 12 * MTU)
+        respond(2, 1, [0])
+        if onward:
+            asked_parts(7, 6)
+            test.silent()
+            # of this answer, too, the first two are lost
+            respond(7, 6, range(2, 6))
+        else:
+            asked_parts(7, 2)
+            asked_parts(12, 1)
+            test.silent()
+            respond(12, 1, [0])
+        asked_parts(7, 2)
         test.silent()
-        parts_of(test, 12, 1, [0], fresh[12 * MTU:])
-        test.asked_read(plan(7, test), 2 * MTU, 7 * MTU)
-        test.silent()
-        parts_of(test, 7, 2, [0, 1], fresh[7 * MTU:])
+        respond(7, 2, [0, 1])
         test.completed(1)
         equal(test.memory.get(total), fresh, "bytes of the READ")
         test.quiet()
+
+
+for label, kind in (("several", False), ("onward", True)):
+    case(f"read-responses-{label}")(lambda k=kind: read_responses_several(k))
 
 
 @case("read-responses-of-several")

@@ -228,9 +228,9 @@ class Asking(Stranger):
         """The next request is this READ."""
         return self.asked(roce.READ_REQUEST, psn, roce.reth(REMOTE + skip, RKEY, length))
 
-    def reply(self, opcode, psn, extended=b"", payload=b""):
+    def reply(self, opcode, psn, extended=b"", payload=b"", **fields):
         """Send an answer of ours."""
-        self.tap.send(self.frame(opcode, extended, payload, psn=psn))
+        self.tap.send(self.frame(opcode, extended, payload, psn=psn, **fields))
 
     def ack(self, psn, syndrome=roce.ACK_UNLIMITED, msn=1):
         """Send an ACK or NAK."""
