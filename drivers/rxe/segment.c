@@ -42,8 +42,11 @@ static int segment_end(struct sk_buff *seg, const u8 *icrc)
 		return -ENOMEM;
 	memcpy(own, icrc, ICRC_LEN);
 	page = virt_to_head_page(own);
-	skb_add_rx_frag(seg, skb_shinfo(seg)->nr_frags, page, own - (u8 *)page_address(page),
-			ICRC_LEN, 0);
+	/* The last packet's truesize is what a socket was charged for the burst: left as it is. */
+	skb_fill_page_desc(seg, skb_shinfo(seg)->nr_frags, page, own - (u8 *)page_address(page),
+			   ICRC_LEN);
+	seg->len += ICRC_LEN;
+	seg->data_len += ICRC_LEN;
 	return 0;
 }
 
