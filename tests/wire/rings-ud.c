@@ -417,8 +417,7 @@ static void works(struct side *a, struct side *b)
 			die("an honest datagram is not what was sent");
 	if (ibv_destroy_ah(ah))
 		die("destroy_ah");
-	side_destroy(a);
-	side_destroy(b);
+	pair_destroy(a, b);
 }
 
 static void one_round(struct side *a, struct side *b)
@@ -459,8 +458,7 @@ static void one_round(struct side *a, struct side *b)
 		pthread_join(thread, NULL);
 	for (i = 0; i < 2; i++)
 		take(&liars[i]);
-	side_destroy(a);
-	side_destroy(b);
+	pair_destroy(a, b);
 	for (i = 0; i < 2; i++)
 		if (ibv_destroy_ah(liars[i].ah) || ibv_destroy_ah(liars[i].other_ah))
 			die("destroy_ah");

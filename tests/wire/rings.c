@@ -158,10 +158,25 @@ static void side_connect(struct side *s, const struct side *peer)
 		die("RTS");
 }
 
-void side_destroy(struct side *s)
+static void side_destroy(struct side *s)
 {
 	if (ibv_destroy_qp(s->qp) || ibv_destroy_cq(s->cq) || (s->mw && ibv_dealloc_mw(s->mw)))
 		die("cannot destroy");
+}
+
+/* a queue pair of each, connected */
+static void pair_create(struct side *a, struct side *b, uint32_t receives, uint32_t receive_sges)
+{
+	side_create(a, receives, receive_sges);
+	side_create(b, receives, receive_sges);
+	side_connect(a, b);
+	side_connect(b, a);
+}
+
+void pair_destroy(struct side *a, struct side *b)
+{
+	side_destroy(a);
+	side_destroy(b);
 }
 
 void side_check(const struct side *s)
@@ -446,10 +461,7 @@ static void one_round(struct side *a, struct side *b)
 	pthread_t thread;
 	int i;
 
-	side_create(a, DEPTH - 1, RECV_SGES);
-	side_create(b, DEPTH - 1, RECV_SGES);
-	side_connect(a, b);
-	side_connect(b, a);
+	pair_create(a, b, DEPTH - 1, RECV_SGES);
 	find_rings(PAIR_RINGS);
 	stop = false;
 	if (threaded && pthread_create(&thread, NULL, scribbler, &w))
@@ -462,8 +474,7 @@ static void one_round(struct side *a, struct side *b)
 	stop = true;
 	if (threaded)
 		pthread_join(thread, NULL);
-	side_destroy(a);
-	side_destroy(b);
+	pair_destroy(a, b);
 	side_check(a);
 	side_check(b);
 	rounds++;
@@ -475,10 +486,7 @@ static void refused_by_both(struct side *a, struct side *b, uint32_t opcode, uin
 {
 	int j;
 
-	side_create(a, DEPTH - 1, RECV_SGES);
-	side_create(b, DEPTH - 1, RECV_SGES);
-	side_connect(a, b);
-	side_connect(b, a);
+	pair_create(a, b, DEPTH - 1, RECV_SGES);
 	find_rings(PAIR_RINGS);
 	for (j = 0; j < PAIR_RINGS; j++) {
 		struct swqe *wqe = element(&rings[j], 0);
@@ -496,8 +504,7 @@ static void refused_by_both(struct side *a, struct side *b, uint32_t opcode, uin
 	}
 	refused(a, opcode, opcode, status);
 	refused(b, opcode, opcode, status);
-	side_destroy(a);
-	side_destroy(b);
+	pair_destroy(a, b);
 }
 
 /* Requests that are none, and of more than 2 GiB: by one SGE, or of the peer's memory. */
@@ -544,10 +551,7 @@ static int chase(struct side *a, struct side *b, int limit)
 	int i;
 
 	/* so long that a thread which pauses is not caught up with */
-	side_create(a, LONG_DEPTH - 1, RECV_SGES);
-	side_create(b, LONG_DEPTH - 1, RECV_SGES);
-	side_connect(a, b);
-	side_connect(b, a);
+	pair_create(a, b, LONG_DEPTH - 1, RECV_SGES);
 	find_rings(PAIR_RINGS);
 	for (i = 0; i < num_rings; i++)
 		if (is_receive(&rings[i]))
@@ -577,10 +581,7 @@ static void orphan(struct side *a, struct side *b)
 	int status, i, j;
 	pid_t child;
 
-	side_create(a, DEPTH - 1, RECV_SGES);
-	side_create(b, DEPTH - 1, RECV_SGES);
-	side_connect(a, b);
-	side_connect(b, a);
+	pair_create(a, b, DEPTH - 1, RECV_SGES);
 	find_rings(PAIR_RINGS);
 	child = fork();
 	if (child < 0)
@@ -595,13 +596,9 @@ static void orphan(struct side *a, struct side *b)
 	}
 	usleep(below(20000));
 	ring_doorbell(a);
-	side_destroy(a);
-	side_destroy(b);
+	pair_destroy(a, b);
 	/* others take their place, perhaps their memory */
-	side_create(a, DEPTH - 1, RECV_SGES);
-	side_create(b, DEPTH - 1, RECV_SGES);
-	side_connect(a, b);
-	side_connect(b, a);
+	pair_create(a, b, DEPTH - 1, RECV_SGES);
 	if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status)) {
 		fprintf(stderr, "rings: the child cannot write to its mappings\n");
 		exit(1);
@@ -613,8 +610,7 @@ static void orphan(struct side *a, struct side *b)
 			exit(1);
 		}
 	}
-	side_destroy(a);
-	side_destroy(b);
+	pair_destroy(a, b);
 }
 
 /* --- a shared receive queue ------------------------------------------------------ */
@@ -726,10 +722,7 @@ static void shared_round(struct side *a, struct side *b)
 	for (i = 0; i < 2; i++) {
 		from[i] = *a;
 		to[i] = *b;
-		side_create(&from[i], 1, 1);
-		side_create(&to[i], 1, 1);
-		side_connect(&from[i], &to[i]);
-		side_connect(&to[i], &from[i]);
+		pair_create(&from[i], &to[i], 1, 1);
 	}
 	m = find_shared();
 	child = liar_start(&m, b);
@@ -744,10 +737,8 @@ static void shared_round(struct side *a, struct side *b)
 	/* destroyed under its hands, or after its death */
 	if (rounds & 1)
 		liar_end(child);
-	for (i = 0; i < 2; i++) {
-		side_destroy(&from[i]);
-		side_destroy(&to[i]);
-	}
+	for (i = 0; i < 2; i++)
+		pair_destroy(&from[i], &to[i]);
 	if (ibv_destroy_srq(b->srq))
 		die("cannot destroy the shared receive queue");
 	b->srq = NULL;

@@ -175,7 +175,7 @@ extern volatile bool stop;
 void die(const char *what);
 double now(void);
 void side_open(struct side *s, const char *name);
-void side_destroy(struct side *s);
+void pair_destroy(struct side *a, struct side *b);
 void side_check(const struct side *s);
 void find_rings(int expected);
 bool is_send(const struct mapped *m);

@@ -109,13 +109,16 @@ class Device:
 
     def has(self, ip):
         """Whether it has a GID for that address."""
-        try:
-            return bool(self.index_of(ip) + 1)
-        except Failure:
-            return False
+        return self._find_gid(ip) is not None
 
     def index_of(self, ip):
-        """Index of its GID for an address."""
+        """Index of its GID for an address, which it has."""
+        index = self._find_gid(ip)
+        if index is None:
+            raise Failure(f"{self.name} has no GID for {ip}")
+        return index
+
+    def _find_gid(self, ip):
         port = f"/sys/class/infiniband/{self.name}/ports/1"
         want = gid_text(ip)
         for index in range(16):
@@ -128,7 +131,7 @@ class Device:
                 continue
             if gid == want and kind == "RoCE v2":
                 return index
-        raise Failure(f"{self.name} has no GID for {ip}")
+        return None
 
     def event(self, timeout=0.0):
         """Type of the next asynchronous event, or None."""
