@@ -268,8 +268,15 @@ static void sequence_nak(struct rxe_qp *qp, u32 psn)
 
 	if (psn_before(psn, sq->confirmed))
 		return;		/* overtaken: the peer has it by now */
-	if (resend_coming(&sq->resend, psn))
-		sq_repair_awaited(sq);
+	if (resend_coming(&sq->resend, psn)) {
+		/* without a timer nobody would notice that it does not come, though others do */
+		if (sq->rto.base_ns) {
+			sq_repair_awaited(sq);
+		} else {
+			resend_count(qp, RXE_CNT_RESEND_NAK, psn);
+			rxe_requester_again(qp, psn, psn_add(psn, 1));
+		}
+	}
 	what = resend_nak(&sq->resend, psn, sq->psn);
 	if (what == RESEND_NOTHING || !sq_retry(qp))
 		return;

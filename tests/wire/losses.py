@@ -277,6 +277,42 @@ def read_request_lost_no_timer():
         test.quiet()
 
 
+@case("request-lost-twice-no-timer")
+def request_lost_twice_no_timer():
+    """Of what is sent again for a NAK a packet behind the first is lost once more: where there is
+    no timer the next NAK has it sent again."""
+    with Patient(timeout=0) as test:
+        for index in range(2):
+            test.post(wr_id=index)
+            test.asked_write(plan(index, test))
+        # a peer that keeps what is behind a hole
+        test.ack(plan(0, test), roce.NAK_SEQUENCE, 0)
+        test.asked_write(plan(0, test))
+        test.ack(plan(1, test), msn=2)
+        for index in range(2):
+            test.completed(index)
+        for index in range(2, 12):
+            test.post(wr_id=index)
+            test.asked_write(plan(index, test))
+        test.ack(plan(2, test), roce.NAK_SEQUENCE, 2)
+        test.asked_write(plan(2, test))
+        # the hole goes on, so more comes; of that, only the first arrives
+        test.ack(plan(3, test), roce.NAK_SEQUENCE, 3)
+        test.asked_write(plan(3, test), ackreq=False)
+        test.asked_write(plan(4, test))
+        test.ack(plan(4, test), roce.NAK_SEQUENCE, 4)
+        test.asked_write(plan(4, test))
+        test.silent()
+        # and so much as if it had not been lost for what is behind that
+        test.ack(plan(5, test), roce.NAK_SEQUENCE, 5)
+        for index in range(5, 9):
+            test.asked_write(plan(index, test), ackreq=index == 8)
+        test.ack(plan(11, test), msn=12)
+        for index in range(2, 12):
+            test.completed(index)
+        test.quiet()
+
+
 @case("read-response-all")
 def read_response_all():
     """The whole response is lost, or the request: it is asked for once more."""

@@ -21,7 +21,7 @@
  *
  * Of what was sent again each packet that comes calls the next one missing. That one is
  * right behind it, or lost once more: if so, it is the last that is named, and a timer
- * finds that out.
+ * finds that out. Who has none sends each that is named once more.
  */
 #include "loss.h"
 #include "psn.h"
