@@ -18,9 +18,10 @@
  * the ICRC need not be made, as TCP leaves out a checksum there; when it is cut,
  * it is made.  A packet that travels alone has one, but within a device.
  *
- * The stack knows the length of the first packet.  Where ICRCs are not made, each packet
- * says in the place of its own how long the next one is.  Otherwise all are as long as the
- * first one, but for a shorter one at the end.
+ * The stack knows the length of the longest packet, by which it tells whether all of them
+ * pass an MTU or a policer.  Where ICRCs are not made, each packet says in the place of its
+ * own how long the next one is, and the last one how long the first is.  Otherwise all are
+ * as long as the first one, but for a shorter one at the end.
  *
  * Nothing waits here for a burst to grow: it is what the task has to send now
  * (what a process posts may have waited before, see gather.c).
@@ -268,7 +269,7 @@ static void burst_append(struct rxe_burst *burst, const struct rxe_txpkt *pkt, u
 	burst->bytes += len;
 }
 
-/* The last packet of the open skb has another one behind it, of @len bytes. */
+/* The last packet of the open skb has another one behind it, or the first, of @len bytes. */
 static void burst_link(const struct rxe_burst *burst, u32 len)
 {
 	if (burst_mixes(burst))
@@ -289,7 +290,8 @@ static void burst_mark(struct rxe_burst *burst, bool summed)
 	u32 inner = burst->flow->hdr_len;
 
 	headers_finish(burst->flow, skb->data, skb->len - inner, burst->ident);
-	info->gso_size = burst->size;
+	burst_link(burst, burst->size);
+	info->gso_size = burst->longest;
 	info->gso_segs = burst->count;
 	info->gso_type = SKB_GSO_UDP_TUNNEL | SKB_GSO_SCTP;
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
@@ -566,6 +568,7 @@ void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 		burst->lent = false;
 		burst->page = pkt->page;
 		burst->size = len;
+		burst->longest = len;
 		burst->bytes = len;
 		burst->count = 1;
 		burst->ident = flow->ident;
@@ -573,6 +576,7 @@ void rxe_burst_close(struct rxe_burst *burst, struct rxe_txpkt *pkt)
 	} else {
 		burst_link(burst, len);
 		burst_append(burst, pkt, len);
+		burst->longest = max(burst->longest, len);
 		burst->count++;
 	}
 	burst->sum = pkt->payload + pkt->payload_len + pad;
@@ -659,6 +663,7 @@ void rxe_burst_train_close(struct rxe_burst *burst, struct rxe_txpkt *pkt,
 		trace_rxe_tx(flow->dev, at, train->payload);
 	}
 	burst_append(burst, pkt, count * train->step);
+	burst->longest = max(burst->longest, train->step);
 	burst->count += count;
 	burst->packets += count;
 	flow->ident += count;

@@ -83,6 +83,7 @@ struct rxe_flow {
  * @last: what its last fragment was cut from, up to @end, if it has several packets
  * @count: packets in @open
  * @size: bytes of its first packet, from BTH to ICRC
+ * @longest: of its longest
  * @bytes: of all its packets
  * @sum: where the ICRC of the last one stands, which nobody makes
  * @ident: IPv4 identification of its first packet
@@ -108,6 +109,7 @@ struct rxe_burst {
 	u32			end;
 	u32			count;
 	u32			size;
+	u32			longest;
 	u32			bytes;
 	u8			*sum;
 	u16			ident;

@@ -51,6 +51,7 @@ enum rxe_icrc_mode {
 
 u32 rxe_icrc_sum(const u8 *ip, bool ipv4, const u8 *bth, const u8 *more, u32 len);
 
+u32 rxe_burst_first(const struct sk_buff *skb);
 int rxe_segment_init(void);
 void rxe_segment_exit(void);
 

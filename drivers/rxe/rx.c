@@ -882,10 +882,10 @@ static bool rx_carries(struct sk_buff *skb)
 	    skb->inner_protocol_type != ENCAP_TYPE_IPPROTO ||
 	    (skb->inner_ipproto != RXE_BURST_SUM && skb->inner_ipproto != RXE_BURST_READY))
 		return false;
-	cb->size = info->gso_size;
 	cb->summed = skb->inner_ipproto == RXE_BURST_READY;
 	cb->mixed = !cb->summed;
-	return cb->size >= BTH_LEN + ICRC_LEN;
+	cb->size = cb->mixed ? rxe_burst_first(skb) : info->gso_size;
+	return cb->size >= BTH_LEN + ICRC_LEN && cb->size <= cb->end - cb->first;
 }
 
 /* Finds the QP. */
@@ -958,9 +958,12 @@ void rxe_rx_direct(struct sock *sk, struct sk_buff *skb, bool summed, u8 nest)
 		cb->first += sizeof(struct rxe_lent_head) + sizeof(struct rxe_lent);
 		cb->end = skb_headlen(skb);
 	}
-	cb->size = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len - cb->first;
 	cb->summed = summed;
 	cb->mixed = skb_is_gso(skb) && skb->inner_ipproto == RXE_BURST_SUM;
+	if (cb->mixed)
+		cb->size = rxe_burst_first(skb);
+	else
+		cb->size = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len - cb->first;
 	cb->nest = nest;
 	rx_receive(sk, skb);
 }

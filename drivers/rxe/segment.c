@@ -20,6 +20,26 @@
 
 #include "net.h"
 
+/**
+ * rxe_burst_first - how long the first packet of a burst without ICRCs is
+ * @skb: the burst, data at or before the first BTH
+ *
+ * The last one says so in the place of its ICRC.
+ *
+ * Context: any.
+ * Return: bytes from BTH to ICRC; 0: it is no burst.
+ */
+u32 rxe_burst_first(const struct sk_buff *skb)
+{
+	u32 len;
+
+	if (skb->len < BTH_LEN + ICRC_LEN ||
+	    skb_copy_bits(skb, skb->len - ICRC_LEN, &len, sizeof(len)) ||
+	    len < BTH_LEN + ICRC_LEN || len > skb->len)
+		return 0;
+	return len;
+}
+
 /*
  * Puts the ICRC where the packet has room for it. Pages are not written to: others may have
  * them, and give them other headers, or are still to read there how long the next packet is.
@@ -167,7 +187,7 @@ static struct sk_buff *run_cut(const struct sk_buff *bare, const struct sk_buff 
 /* Cuts a burst whose packets have many lengths; each says the next one's where its sum belongs. */
 static struct sk_buff *runs_cut(struct sk_buff *skb, netdev_features_t features)
 {
-	u32 size = skb_shinfo(skb)->gso_size;
+	u32 size = rxe_burst_first(skb);
 	struct sk_buff *all = NULL, *segs;
 	struct sk_buff *bare;
 	u32 offset, next, len;

@@ -18,7 +18,7 @@ from pyverbs.wr import SendWR
 import roce
 import verbs
 import wire
-from harness import case, check, equal, main
+from harness import Skip, case, check, equal, main
 from sizes import FRAME4, GUARD, OPERATIONS, Bench, data_frames, observed, once, transfer, veth
 from verbs import status_is
 
@@ -174,6 +174,50 @@ def mixed_cut(mtu):
 for size in (256, 1024, 4096):
     case(f"mixed-{size}")(lambda m=size: mixed_whole(m))
     case(f"mixed-cut-{size}")(lambda m=size: mixed_cut(m))
+
+
+@contextlib.contextmanager
+def bucket(size):
+    """Both netdevs let so many bytes go at a time, and drop what is longer."""
+    if subprocess.run(("modprobe", "-q", "sch_tbf"), check=False).returncode:
+        raise Skip("no sch_tbf here")
+    links = [(("ip", "netns", "exec", space, "tc", "qdisc"), ("dev", netdev, "root"))
+             for space, netdev in (("ns1", "veth0"), ("ns2", "veth1"))]
+    try:
+        for tc, where in links:
+            subprocess.run((*tc, "add", *where, "tbf", "rate", "100mbit", "burst", str(size),
+                            "limit", "1000000"), check=True, capture_output=True)
+        yield
+    finally:
+        for tc, where in links:
+            subprocess.run((*tc, "del", *where), check=False, capture_output=True)
+
+
+@case("longer-than-a-bucket")
+def longer_than_a_bucket():
+    """A queue that never lets a large packet go drops it also when a small one travels before it
+    in the same skb, as the stack knows the longest; others are not stuck behind it."""
+    with connection(4096, retry=1) as pair, bucket(3000):
+        head, keep = None, []
+        for index, size in ((1, 4096), (0, 64)):
+            head = SendWR(index, opcode=e.IBV_WR_RDMA_WRITE, num_sge=1,
+                          sg=[Bench.source.sge(size)], send_flags=e.IBV_SEND_SIGNALED,
+                          next_wr=head)
+            head.set_wr_rdma(Bench.target.rkey, Bench.target.address)
+            keep.append(head)
+        began = time.monotonic()
+        pair[0].qp.post_send(head)
+        equal(pair[0].sent().wr_id, 0, "request")
+        check(time.monotonic() > began + 0.05, "they did not share an skb: the small one came")
+        done = pair[0].sent()
+        equal(done.wr_id, 1, "request")
+        check(done.status != verbs.SUCCESS, "4096 bytes passed a bucket of 3000")
+        later = verbs.connected(Bench.near, Bench.far, mtu=1024)
+        try:
+            transfer(later, e.IBV_WR_SEND, 64, 0)
+        finally:
+            for queue in later:
+                queue.close()
 
 
 def pieces(memory, lengths, skip=3):
