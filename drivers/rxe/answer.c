@@ -98,8 +98,7 @@ void rxe_answer_pending(struct rxe_qp *qp)
 	if (!rq->ack_pending)
 		return;
 	rq->ack_pending = false;
-	/* nobody waits any more for the ACK of what was so long ago */
-	if (psn_diff(rq->psn, end) > RXE_ACK_OLDEST)
+	if (resp_ack_old(end, rq->psn))
 		return;
 	rxe_rq_count(qp, RXE_CNT_ACK_SENT, 1);
 	rxe_answer_ack(qp, AETH_ACK_UNLIMITED, psn_add(end, PSN_MASK));

@@ -134,8 +134,7 @@ static bool too_many(const struct rxe_rq *rq, const struct rxe_rxpkt *pkt)
 /* What is executed now is acknowledged by a response, and not by an ACK. */
 static void by_response(struct rxe_rq *rq)
 {
-	if (!rq->by_response)
-		rq->first_response = rq->psn;
+	rq->first_response = rq->by_response ? resp_ack_end(rq->first_response, rq->psn) : rq->psn;
 	rq->by_response = true;
 }
 

@@ -128,8 +128,6 @@ enum {
 	/* Datagrams waiting for one side of a QP, and among them bursts; more are dropped */
 	RXE_RXQ_MAX		= 2048,
 	RXE_RXQ_BURSTS		= 512,
-	/* Packets after which nobody waits for an ACK; what is half of all away cannot be told */
-	RXE_ACK_OLDEST		= 1 << 22,
 	/* Packets after which a task gives way to others */
 	RXE_TASK_BUDGET		= 64,
 	/* Payload from which a packet is bulk data, worth another CPU */

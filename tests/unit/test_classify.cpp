@@ -297,6 +297,23 @@ TEST_CASE("READs: as many as agreed on may wait for an answer, and not one more"
 	CHECK(resp_too_many(128, 0, 128));
 }
 
+TEST_CASE("ACKs: what they may name stays behind, however many packets READs in a row take")
+{
+	/* the longest at PMTU 256, and lengths that meet each distance after a round of all PSNs */
+	for (u32 packets : { 1u << 23, (1u << 22) + 1, 1u << 20, (1u << 18) - 1 }) {
+		u32 end = 0xfffff0, psn = end;
+
+		CHECK(!resp_ack_old(end, psn));
+		for (u64 sum = 0; sum < 1ull << 27; sum += packets) {
+			end = resp_ack_end(end, psn);
+			psn = psn_add(psn, packets);
+			CHECK(resp_ack_old(end, psn) == (sum + packets > RESP_ACK_OLDEST));
+		}
+	}
+	CHECK(!resp_ack_old(0xfffff0, psn_add(0xfffff0, RESP_ACK_OLDEST)));
+	CHECK(resp_ack_end(5, 5 + RESP_ACK_OLDEST) == 5);
+}
+
 TEST_CASE("S11: a duplicate READ is replayed whole, from its middle, or in part")
 {
 	CHECK(fits(0xfffffe, 0x1234, 0x10000, 5000));

@@ -131,6 +131,35 @@ bool resp_too_many(u32 asked, u32 answered, u32 agreed)
 }
 
 /**
+ * resp_ack_old() - is what an ACK may name too long ago
+ * @end: behind the last packet that it may name
+ * @psn: expected now; the same, or less than all PSNs further
+ *
+ * Context: any.
+ * Return: true if there should be no ACK.
+ */
+bool resp_ack_old(u32 end, u32 psn)
+{
+	return psn_add(psn, 0u - end) > RESP_ACK_OLDEST;
+}
+
+/**
+ * resp_ack_end() - what an ACK may name, before another response
+ * @end: behind the last packet before the first of the responses in a row
+ * @psn: of the next one
+ *
+ * A row has no end, but PSNs have: so that it is never taken for one to come, it follows at a
+ * distance at which it is old.
+ *
+ * Context: any.
+ * Return: @end, or where it is now.
+ */
+u32 resp_ack_end(u32 end, u32 psn)
+{
+	return resp_ack_old(end, psn) ? psn_add(psn, PSN_MASK - RESP_ACK_OLDEST) : end;
+}
+
+/**
  * read_replay_fits() - does a duplicate READ ask for a part of a saved one
  * @saved: READ that was executed
  * @dup: READ whose PSN is a duplicate

@@ -15,6 +15,9 @@
 /* Longest message: 2^31 bytes (C9-94) */
 #define MSG_LEN_MAX	0x80000000u
 
+/* Packets after which nobody waits for an ACK; what is half of all away cannot be told */
+#define RESP_ACK_OLDEST	0x400000u
+
 enum psn_class {
 	PSN_EXPECTED,
 	PSN_DUPLICATE,		/* up to 2^23 behind */
@@ -73,6 +76,8 @@ enum msg_progress resp_progress(enum msg_progress p,
 enum resp_error resp_check_length(const struct opcode_info *op,
 				  const struct resp_len_in *in);
 bool resp_too_many(u32 asked, u32 answered, u32 agreed);
+bool resp_ack_old(u32 end, u32 psn);
+u32 resp_ack_end(u32 end, u32 psn);
 bool read_replay_fits(const struct read_span *saved,
 		      const struct read_span *dup, u32 pmtu);
 enum ack_class ack_classify(u32 oldest_unacked, u32 next_to_send, u32 psn);
